@@ -1,0 +1,3 @@
+module github.com/paritycheck/paritycheck
+
+go 1.26
