@@ -1,0 +1,71 @@
+package runner
+
+import (
+	"github.com/paritycheck/paritycheck/internal/compare"
+	"github.com/paritycheck/paritycheck/internal/gpu"
+	"github.com/paritycheck/paritycheck/internal/ops"
+)
+
+// A Run is everything that one invocation found out. It is what JSON
+// carries (schema paritycheck.run/v1, docs/schema.md) and what every
+// report is rendered from.
+type Run struct {
+	Schema  string   `json:"schema"`
+	Env     Env      `json:"env"`
+	Results []Result `json:"results"` // by op, variant, case, target, in plan order
+}
+
+// Schema is the version of Run's JSON form.
+const Schema = "paritycheck.run/v1"
+
+// An Env is what a run depended on.
+type Env struct {
+	Version string       `json:"version"` // paritycheck's
+	Commit  string       `json:"commit,omitempty"`
+	Seed    uint64       `json:"seed"`
+	Level   string       `json:"level"` // fast or thorough
+	Flags   []string     `json:"flags,omitempty"`
+	Targets []TargetInfo `json:"targets"`
+}
+
+// A TargetInfo describes one target of a run.
+type TargetInfo struct {
+	Name string `json:"name"` // hip@gfx90a
+	gpu.Info
+	Unavailable string            `json:"unavailable,omitempty"` // why nothing ran on it
+	Images      map[string]string `json:"images,omitempty"`      // family -> SHA-256 of what was loaded
+	FlagsUsed   string            `json:"compiler_flags,omitempty"`
+}
+
+// A Result is one case on one target.
+type Result struct {
+	Op      string `json:"op"`
+	Family  string `json:"family"`
+	Kernel  string `json:"kernel"` // symbol
+	DType   string `json:"dtype"`  // the variant: f32, u8_f32
+	Case    string `json:"case"`
+	Class   string `json:"class"` // input class
+	Target  string `json:"target"`
+	Against string `json:"against,omitempty"` // the counterpart's target
+
+	Status compare.Status `json:"status"`
+	// Judgement is absent where there was no output to judge.
+	Judgement *compare.Judgement `json:"judgement,omitempty"`
+	// Fault is why there is no output, or why the output cannot be
+	// trusted: a crash, a refused instruction, a write into a red zone.
+	Fault string `json:"fault,omitempty"`
+	// Skipped says why the case did not run here.
+	Skipped string `json:"skipped,omitempty"`
+
+	Findings []gpu.Finding `json:"findings,omitempty"`
+	Counters *gpu.Counters `json:"counters,omitempty"`
+	Samples  []float64     `json:"samples_s,omitempty"` // seconds per launch
+	Bytes    int64         `json:"bytes,omitempty"`     // that a perfect kernel moves
+	Flops    int64         `json:"flops,omitempty"`
+
+	// Inputs of the first and the worst wrong element.
+	FirstInputs []ops.Input `json:"first_inputs,omitempty"`
+	WorstInputs []ops.Input `json:"worst_inputs,omitempty"`
+
+	OutputHash string `json:"output_sha256,omitempty"`
+}
