@@ -236,7 +236,7 @@ func (o *Op) Output() int {
 
 // An Input is one value that an output element depends on.
 type Input struct {
-	Name  string  `json:"name"`
-	Index int     `json:"index"` // element of the parameter's buffer
-	Value float64 `json:"value"`
+	Name  string      `json:"name"`
+	Index int         `json:"index"` // element of the parameter's buffer
+	Value compare.Num `json:"value"`
 }
