@@ -146,6 +146,12 @@ func (f *Fake) Launch(ctx context.Context, k gpu.Kernel, cfg gpu.LaunchConfig, a
 	if !f.modules[fk.mod] {
 		return gpu.Report{}, fmt.Errorf("gputest: module of kernel %s is closed", fk.name)
 	}
+	if err := ctx.Err(); err != nil {
+		return gpu.Report{}, fmt.Errorf("gputest: launch of %s: %w", fk.name, context.Cause(ctx))
+	}
+	if cfg.Shared < 0 || cfg.Shared > 64<<10 {
+		return gpu.Report{}, fmt.Errorf("gputest: shared memory must be 0 to 65536 bytes, is %d", cfg.Shared)
+	}
 	if cfg.Grid.Count() == 0 || cfg.Block.Count() == 0 || cfg.Block.Count() > 1024 {
 		return gpu.Report{}, fmt.Errorf("gputest: grid %v and block %v must not be empty, nor a block exceed 1024 threads", cfg.Grid, cfg.Block)
 	}
