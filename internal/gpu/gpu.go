@@ -88,6 +88,9 @@ type LaunchConfig struct {
 	Grid   Dim3 // blocks
 	Block  Dim3 // threads per block
 	Shared int  // dynamic shared memory, bytes
+	// Schedule seeds the order in which the interpreter runs blocks and
+	// waves; 0 is the natural order. Hardware ignores it.
+	Schedule uint64
 }
 
 // An Error is a failed driver call, in the driver's own words.

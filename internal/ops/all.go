@@ -1,0 +1,33 @@
+package ops
+
+import "github.com/paritycheck/paritycheck/internal/tensor"
+
+// All returns the op table, in the order of reports.
+func All() []*Op {
+	var all []*Op
+	for _, family := range [][]*Op{
+		ropeOps(),
+	} {
+		all = append(all, family...)
+	}
+	return all
+}
+
+// Families returns the families of all, in order, each once.
+func Families(all []*Op) []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, o := range all {
+		if !seen[o.Family] {
+			seen[o.Family] = true
+			names = append(names, o.Family)
+		}
+	}
+	return names
+}
+
+// floats are the variants of an op that exists for the four
+// floating-point types.
+func floats() []Variant {
+	return []Variant{{T: tensor.F64}, {T: tensor.F32}, {T: tensor.F16}, {T: tensor.BF16}}
+}
