@@ -49,21 +49,23 @@ var HistEdges = [...]float64{0, 0.5, 1, 2, 4, 8, 16, 64, 256, 1024}
 
 // An Element is one element of an output, for a report.
 type Element struct {
-	Index  int    `json:"index"`
-	Coords []int  `json:"coords"` // along Expected.Axes
-	Got    Num    `json:"got"`
-	Want   Num    `json:"want"` // the truth, rounded to float64
-	Limit  Num    `json:"limit"`
-	Share  Num    `json:"share"`
-	ULP    Num    `json:"ulp"`
-	Bits   uint64 `json:"bits"` // of Got
+	Index   int    `json:"index"`
+	Coords  []int  `json:"coords"` // along Expected.Axes
+	Got     Num    `json:"got"`
+	Want    Num    `json:"want"` // the truth, rounded to float64
+	Limit   Num    `json:"limit"`
+	Share   Num    `json:"share"`
+	ULP     Num    `json:"ulp"`
+	Bits    uint64 `json:"bits"`      // of Got
+	Nearest uint64 `json:"want_bits"` // of the truth correctly rounded
 }
 
 // A Match measures an output against its counterpart.
 type Match struct {
 	N         int `json:"n"`
 	Equal     int `json:"equal"`      // same bits; NaNs are one value
-	MaxULP    Num `json:"max_ulp"`    // largest distance in ulp of the output type
+	ZeroSign  int `json:"zero_sign"`  // zeros of the other sign, not in Equal
+	MaxULP    Num `json:"max_ulp"`    // most representable numbers between the two; +Inf across classes
 	FirstDiff int `json:"first_diff"` // index, -1 where all are equal
 }
 
@@ -79,10 +81,27 @@ type Judgement struct {
 	Status   Status    `json:"status"`
 	Flags    []Verdict `json:"flags,omitempty"` // verdicts that also hold
 	Accuracy Diff      `json:"accuracy"`        // against the truth
-	Parity   *Match    `json:"parity,omitempty"`
+	// Counterpart is the counterpart's accuracy and Parity the distance
+	// from it. Both are absent without a counterpart.
+	Counterpart *Diff  `json:"counterpart,omitempty"`
+	Parity      *Match `json:"parity,omitempty"`
+	// Sides says in one sentence how far each side is from the truth and
+	// which of them is off.
+	Sides    string    `json:"sides,omitempty"`
+	Spread   *Spread   `json:"spread,omitempty"` // of repeated launches
 	Warnings []Warning `json:"warnings,omitempty"`
 	Hints    []string  `json:"hints,omitempty"` // where and how it fails, in words
-	Lanes    *Pattern  `json:"pattern,omitempty"`
+	Pattern  *Pattern  `json:"pattern,omitempty"`
+}
+
+// A Spread says how far repeated launches of one case lie apart.
+type Spread struct {
+	Runs   int `json:"runs"`
+	Differ int `json:"differ"`  // elements that are not the same bits in every run
+	First  int `json:"first"`   // the first of them, -1 where there is none
+	MaxULP Num `json:"max_ulp"` // largest distance of two runs, as Match.MaxULP
+	MaxAbs Num `json:"max_abs"` // largest difference of two runs
+	Share  Num `json:"share"`   // the same in units of the hard bound
 }
 
 // A Pattern says how mismatches lie.
