@@ -93,11 +93,8 @@ func emax0(d tensor.DType) int {
 // twoProducts returns a*b + c*d as an unevaluated sum hi+lo, correct to
 // about 2^-100 of |a*b|+|c*d|, whatever the exponents.
 func twoProducts(a, b, c, d float64) (hi, lo float64) {
-	if s := float64(a*b) + float64(c*d); math.IsNaN(s) || math.IsInf(a, 0) || math.IsInf(b, 0) || math.IsInf(c, 0) || math.IsInf(d, 0) {
-		if math.IsInf(a, 0) || math.IsInf(b, 0) || math.IsInf(c, 0) || math.IsInf(d, 0) ||
-			math.IsNaN(a) || math.IsNaN(b) || math.IsNaN(c) || math.IsNaN(d) {
-			return s, 0
-		}
+	if x := a - a + (b - b) + (c - c) + (d - d); x != 0 { // NaN: not all are finite
+		return float64(a*b) + float64(c*d), 0
 	}
 	// Scale so that neither product nor its rounding error leaves the
 	// range; the result is scaled back last.
@@ -114,6 +111,12 @@ func twoProducts(a, b, c, d float64) (hi, lo float64) {
 	}
 	if k == math.MinInt32 {
 		return float64(a*b) + float64(c*d), 0
+	}
+	if a == 0 || b == 0 {
+		a, b = 0, 0
+	}
+	if c == 0 || d == 0 {
+		c, d = 0, 0
 	}
 	a, b = math.Ldexp(a, -ea), math.Ldexp(b, ea-k)
 	c, d = math.Ldexp(c, -ec), math.Ldexp(d, ec-k)

@@ -240,3 +240,11 @@ type Input struct {
 	Index int         `json:"index"` // element of the parameter's buffer
 	Value compare.Num `json:"value"`
 }
+
+// String is the level's name in reports.
+func (l Level) String() string {
+	if l == Thorough {
+		return "thorough"
+	}
+	return "fast"
+}
