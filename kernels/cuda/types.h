@@ -1,0 +1,86 @@
+// Element types and the small parts that the kernels share. This is the CUDA
+// side; kernels/hip/types.h offers the same names.
+//
+// f16 and bf16 are storage types: arithmetic on them is done in float and
+// rounded once, by narrow. The compiler may fuse nothing by itself
+// (--fmad=false); where a product is fused the source says fused(), so that
+// HIP and CUDA round in the same places. No CUDA header is needed: NVRTC
+// compiles this without an include path.
+#pragma once
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef short i16;
+typedef int i32;
+typedef long long i64;
+typedef float f32;
+typedef double f64;
+struct f16 {
+  unsigned short bits;
+};
+struct bf16 {
+  unsigned short bits;
+};
+
+#define FOR_FLOATS(M) M(f64) M(f32) M(f16) M(bf16)
+
+// Compute<T>::type is what arithmetic on T is done in.
+template <typename T> struct Compute { typedef T type; };
+template <> struct Compute<f16> { typedef float type; };
+template <> struct Compute<bf16> { typedef float type; };
+template <typename T> using compute = typename Compute<T>::type;
+
+// widen is exact.
+template <typename T> __device__ inline compute<T> widen(T x) { return x; }
+template <> __device__ inline float widen(f16 x) {
+  float y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
+  return y;
+}
+template <> __device__ inline float widen(bf16 x) {
+  return __uint_as_float(static_cast<u32>(x.bits) << 16);
+}
+
+// narrow rounds to the nearest T, ties to even; a NaN stays a quiet NaN.
+template <typename T> __device__ inline T narrow(compute<T> x) { return x; }
+template <> __device__ inline f16 narrow(float x) {
+  f16 y;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+  return y;
+}
+template <> __device__ inline bf16 narrow(float x) {
+  u32 u = __float_as_uint(x);
+  u32 rounded = u + 0x7fff + ((u >> 16) & 1);
+  u32 quiet = u | 0x400000;
+  u32 r = (u & 0x7fffffff) > 0x7f800000 ? quiet : rounded;
+  return {static_cast<unsigned short>(r >> 16)};
+}
+
+// fused is a*b + c with one rounding.
+__device__ inline float fused(float a, float b, float c) {
+  return fmaf(a, b, c);
+}
+__device__ inline double fused(double a, double b, double c) {
+  return fma(a, b, c);
+}
+
+// Two neighbours, moved by one access of twice T's size where p is aligned
+// for it; a pointer into the middle of a tensor need not be.
+template <typename T> struct alignas(2 * sizeof(T)) Pair { T x, y; };
+template <typename T> __device__ inline bool pair_aligned(const T *p) {
+  return reinterpret_cast<size_t>(p) % sizeof(Pair<T>) == 0;
+}
+template <typename T> __device__ inline Pair<T> load_pair(const T *p) {
+  if (pair_aligned(p))
+    return *reinterpret_cast<const Pair<T> *>(p);
+  return {p[0], p[1]};
+}
+template <typename T> __device__ inline void store_pair(T *p, T x, T y) {
+  if (pair_aligned(p)) {
+    *reinterpret_cast<Pair<T> *>(p) = {x, y};
+  } else {
+    p[0] = x;
+    p[1] = y;
+  }
+}

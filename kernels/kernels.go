@@ -1,0 +1,175 @@
+// Package kernels holds the device code: HIP and CUDA sources, one file
+// per family and dialect, and what `make kernels` builds from them: AMD
+// code objects and PTX. It finds and unpacks them and knows nothing else.
+package kernels
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+//go:embed hip/*.hip hip/*.h cuda/*.cu cuda/*.h
+//go:embed prebuilt/*.hsaco.gz prebuilt/*.ptx.gz prebuilt/manifest.json
+var files embed.FS
+
+// The dialects that Source offers.
+const (
+	HIP  = "hip"
+	CUDA = "cuda"
+)
+
+var extension = map[string]string{HIP: ".hip", CUDA: ".cu"}
+
+// Families returns the stems of the device sources, sorted: each is a
+// file in kernels/hip and one in kernels/cuda.
+func Families() []string {
+	entries, err := files.ReadDir("hip")
+	if err != nil {
+		panic("kernels: " + err.Error()) // embedded
+	}
+	var names []string
+	for _, e := range entries {
+		if stem, ok := strings.CutSuffix(e.Name(), ".hip"); ok {
+			names = append(names, stem)
+		}
+	}
+	return names
+}
+
+// Object returns the code object of a family for an AMD architecture, such
+// as "gfx90a". The error wraps fs.ErrNotExist where there is none.
+func Object(family, arch string) ([]byte, error) {
+	return unpack(fmt.Sprintf("%s for %s", family, arch), family+"."+arch+".hsaco.gz")
+}
+
+// PTX returns the PTX of a family. The error wraps fs.ErrNotExist where
+// there is none.
+func PTX(family string) ([]byte, error) {
+	return unpack(family+" as PTX", family+".ptx.gz")
+}
+
+func unpack(what, name string) ([]byte, error) {
+	packed, err := files.ReadFile("prebuilt/" + name)
+	if errors.Is(err, fs.ErrNotExist) {
+		m, merr := ReadManifest()
+		if merr != nil {
+			return nil, merr
+		}
+		var have []string
+		for _, o := range m.Objects {
+			have = append(have, strings.TrimSuffix(o.File, ".gz"))
+		}
+		return nil, fmt.Errorf("no prebuilt object of %s: have %s: %w", what, strings.Join(have, " "), fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, err
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("unpacking prebuilt/%s: %w", name, err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		return nil, fmt.Errorf("unpacking prebuilt/%s: %w", name, err)
+	}
+	return data, nil
+}
+
+// Source returns a family's source and the headers that it includes, by
+// the name it includes them under. Together they compile without an
+// include path.
+func Source(dialect, family string) (src string, headers map[string]string, err error) {
+	ext, ok := extension[dialect]
+	if !ok {
+		return "", nil, fmt.Errorf("unknown dialect %q: must be hip or cuda", dialect)
+	}
+	name := dialect + "/" + family + ext
+	data, err := files.ReadFile(name)
+	if err != nil {
+		return "", nil, fmt.Errorf("no source %s: families are %s: %w", name, strings.Join(Families(), " "), err)
+	}
+	headers = map[string]string{}
+	if err := includes(headers, dialect, string(data)); err != nil {
+		return "", nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return string(data), headers, nil
+}
+
+var include = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*"([^"]+)"`)
+
+// includes adds to headers what src includes, directly or not.
+func includes(headers map[string]string, folder, src string) error {
+	for _, m := range include.FindAllStringSubmatch(src, -1) {
+		name := m[1]
+		if _, ok := headers[name]; ok {
+			continue
+		}
+		data, err := files.ReadFile(path.Join(folder, name))
+		if err != nil {
+			return fmt.Errorf("including %q: %w", name, err)
+		}
+		headers[name] = string(data)
+		if err := includes(headers, folder, string(data)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A Manifest says what the prebuilt objects were made from, and how.
+type Manifest struct {
+	Objects []Built `json:"objects"` // sorted by file
+}
+
+// A Built is one prebuilt object.
+type Built struct {
+	File     string            `json:"file"` // in kernels/prebuilt
+	Family   string            `json:"family"`
+	Arch     string            `json:"arch"`               // "gfx90a", "compute_75"
+	SHA256   string            `json:"sha256"`             // of the unpacked object
+	Source   string            `json:"source"`             // path in kernels
+	Sources  map[string]string `json:"sources"`            // SHA-256 of the source and of each header, by path
+	Compiler string            `json:"compiler"`           // in its own words
+	Packages map[string]string `json:"packages,omitempty"` // versions of what else goes into the object
+	Flags    []string          `json:"flags"`              // those that decide the code
+}
+
+// ReadManifest returns the manifest of the prebuilt objects.
+func ReadManifest() (*Manifest, error) {
+	data, err := files.ReadFile("prebuilt/manifest.json")
+	if err != nil {
+		return nil, err
+	}
+	m := new(Manifest)
+	if err := json.Unmarshal(data, m); err != nil {
+		return nil, fmt.Errorf("reading kernels/prebuilt/manifest.json: %w", err)
+	}
+	return m, nil
+}
+
+// Archs returns the architectures that a family has prebuilt objects for,
+// sorted: AMD's, and the virtual one of its PTX.
+func Archs(family string) ([]string, error) {
+	m, err := ReadManifest()
+	if err != nil {
+		return nil, err
+	}
+	var archs []string
+	for _, o := range m.Objects {
+		if o.Family == family {
+			archs = append(archs, o.Arch)
+		}
+	}
+	slices.Sort(archs)
+	return archs, nil
+}
