@@ -1,0 +1,295 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/paritycheck/paritycheck/internal/compare"
+	"github.com/paritycheck/paritycheck/internal/runner"
+)
+
+// A column is one fact of a row. Its key is a promise to scripts; its
+// name is for people and may change.
+type column struct {
+	key, name string
+	right     bool                // numbers
+	raw       func(r *row) string // full precision, base units; empty where there is none
+	text      func(r *row) string // rounded, with a unit; nil: not in tables
+	when      func(r *row) bool   // tables leave the column out where this holds for no row
+}
+
+// columns are all facts. Raw values are of a row of one result.
+func columns() []column {
+	return []column{
+		{key: "op", name: "op",
+			raw:  func(r *row) string { return r.first().Op },
+			text: func(r *row) string { return r.first().Op }},
+		{key: "family", raw: func(r *row) string { return r.first().Family }},
+		{key: "kernel", raw: func(r *row) string { return r.first().Kernel }},
+		{key: "dtype", name: "dtype",
+			raw:  func(r *row) string { return r.first().DType },
+			text: func(r *row) string { return r.first().DType }},
+		{key: "case", raw: func(r *row) string { return r.first().Case }},
+		{key: "class", raw: func(r *row) string { return r.first().Class }},
+		{key: "target", name: "target",
+			raw:  func(r *row) string { return r.first().Target },
+			text: func(r *row) string { return r.first().Target }},
+		{key: "against", name: "against",
+			raw:  func(r *row) string { return r.first().Against },
+			text: func(r *row) string { return dash(against(r)) },
+			when: func(r *row) bool { return against(r) != "" }},
+		{key: "cases", name: "cases", right: true,
+			text: func(r *row) string {
+				if r.compared < len(r.results) {
+					return fmt.Sprintf("%d of %d", r.compared, len(r.results))
+				}
+				return strconv.Itoa(len(r.results))
+			}},
+		{key: "status", name: "status",
+			raw:  func(r *row) string { return string(r.status) },
+			text: func(r *row) string { return string(r.status) }},
+		{key: "verdict", name: "verdict",
+			raw:  func(r *row) string { return r.verdict },
+			text: func(r *row) string { return dash(r.verdict) }},
+		{key: "share", name: "of bound", right: true,
+			raw:  diff(func(d *compare.Diff) compare.Num { return d.Share }),
+			text: func(r *row) string { return r.ifJudged(shareText(r.share)) }},
+		{key: "share_likely", raw: diff(func(d *compare.Diff) compare.Num { return d.ShareLikely })},
+		{key: "max_ulp", name: "max ulp", right: true,
+			raw:  diff(func(d *compare.Diff) compare.Num { return d.MaxULP }),
+			text: func(r *row) string { return r.ifJudged(ulpText(r.ulp)) }},
+		{key: "p50_ulp", raw: diff(func(d *compare.Diff) compare.Num { return d.P50ULP })},
+		{key: "p99_ulp", raw: diff(func(d *compare.Diff) compare.Num { return d.P99ULP })},
+		{key: "rms_ulp", raw: diff(func(d *compare.Diff) compare.Num { return d.RMSULP })},
+		{key: "bias_ulp", raw: diff(func(d *compare.Diff) compare.Num { return d.BiasULP })},
+		{key: "max_abs", raw: diff(func(d *compare.Diff) compare.Num { return d.MaxAbs })},
+		{key: "nmse", raw: diff(func(d *compare.Diff) compare.Num { return d.NMSE })},
+		{key: "elements", raw: count(func(d *compare.Diff) int { return d.N })},
+		{key: "exact", raw: count(func(d *compare.Diff) int { return d.Exact })},
+		{key: "mismatches", raw: count(func(d *compare.Diff) int { return d.Mismatches })},
+		{key: "unlikely", raw: count(func(d *compare.Diff) int { return d.Unlikely })},
+		{key: "ill_conditioned", raw: count(func(d *compare.Diff) int { return d.IllCond })},
+		{key: "undefined", raw: count(func(d *compare.Diff) int { return d.Undefined })},
+		{key: "parity_equal", name: "bit-equal", right: true,
+			raw:  match(func(m *compare.Match) string { return strconv.Itoa(m.Equal) }),
+			text: func(r *row) string { return equalText(r.equal, r.pairs) },
+			when: func(r *row) bool { return against(r) != "" }},
+		{key: "parity_max_ulp", raw: match(func(m *compare.Match) string { return num(float64(m.MaxULP)) })},
+		{key: "time_s", name: "time", right: true,
+			raw: func(r *row) string {
+				if r.timed == nil {
+					return ""
+				}
+				return num(r.seconds)
+			},
+			text: func(r *row) string {
+				if r.timed == nil {
+					return "-"
+				}
+				return secondsText(r.seconds)
+			},
+			when: func(r *row) bool { return r.timed != nil }},
+		{key: "samples", raw: func(r *row) string { return strconv.Itoa(len(r.first().Samples)) }},
+		{key: "bytes", raw: func(r *row) string { return positive(r.first().Bytes) }},
+		{key: "flops", raw: func(r *row) string { return positive(r.first().Flops) }},
+		{key: "bytes_per_s", name: "GB/s", right: true,
+			raw: func(r *row) string {
+				if v := r.rate(); v > 0 {
+					return num(v)
+				}
+				return ""
+			},
+			text: func(r *row) string {
+				if v := r.rate(); v > 0 {
+					return strconv.FormatFloat(v/1e9, 'f', 1, 64)
+				}
+				return "-"
+			},
+			when: func(r *row) bool { return r.timed != nil }},
+		{key: "findings", raw: func(r *row) string { return strings.Join(checks(r.first().Findings), " ") }},
+		{key: "fault", raw: func(r *row) string { return r.first().Fault }},
+		{key: "skipped", raw: func(r *row) string { return r.first().Skipped }},
+		{key: "warnings", raw: func(r *row) string { return strings.Join(warningCodes(r.first()), " ") }},
+		{key: "output_sha256", raw: func(r *row) string { return r.first().OutputHash }},
+	}
+}
+
+// tableColumns are the columns that people see of rows.
+func tableColumns(rows []*row) []column {
+	var cols []column
+	for _, c := range columns() {
+		if c.text == nil {
+			continue
+		}
+		show := c.when == nil
+		for _, r := range rows {
+			show = show || c.when(r)
+		}
+		if show {
+			cols = append(cols, c)
+		}
+	}
+	return cols
+}
+
+// against is the counterpart of a row's results: the first that any has.
+func against(r *row) string {
+	for _, res := range r.results {
+		if res.Against != "" {
+			return res.Against
+		}
+	}
+	return ""
+}
+
+// rate is bytes per second of the timed case, 0 where unknown.
+func (r *row) rate() float64 {
+	if r.timed == nil || r.seconds <= 0 {
+		return 0
+	}
+	return float64(r.timed.Bytes) / r.seconds
+}
+
+func (r *row) ifJudged(s string) string {
+	if r.judged == 0 {
+		return "-"
+	}
+	return s
+}
+
+func diff(f func(d *compare.Diff) compare.Num) func(r *row) string {
+	return func(r *row) string {
+		if j := r.first().Judgement; j != nil {
+			return num(float64(f(&j.Accuracy)))
+		}
+		return ""
+	}
+}
+
+func count(f func(d *compare.Diff) int) func(r *row) string {
+	return func(r *row) string {
+		if j := r.first().Judgement; j != nil {
+			return strconv.Itoa(f(&j.Accuracy))
+		}
+		return ""
+	}
+}
+
+func match(f func(m *compare.Match) string) func(r *row) string {
+	return func(r *row) string {
+		if j := r.first().Judgement; j != nil && j.Parity != nil {
+			return f(j.Parity)
+		}
+		return ""
+	}
+}
+
+func warningCodes(r *runner.Result) []string {
+	var codes []string
+	if r.Judgement != nil {
+		for _, w := range r.Judgement.Warnings {
+			codes = append(codes, w.Code)
+		}
+	}
+	return codes
+}
+
+// num is v at full precision, with the words of JSON where not finite.
+func num(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "NaN"
+	case math.IsInf(v, 1):
+		return "Inf"
+	case math.IsInf(v, -1):
+		return "-Inf"
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+func positive(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// shareText is a share of the bound. Rounding never moves it across 1.
+func shareText(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "?"
+	case math.IsInf(v, 0):
+		return "∞"
+	case v == 0:
+		return "0%"
+	case v < 0.0005:
+		return "<0.1%"
+	case v > 1 && v < 1.001:
+		return ">100%"
+	case v <= 9.995:
+		return fmt.Sprintf("%.1f%%", 100*v)
+	}
+	return times(v)
+}
+
+// times is a factor, as in "1.3e+06x".
+func times(v float64) string {
+	if v > 1 && v < 1.005 {
+		return "just over 1x"
+	}
+	return fmt.Sprintf("%.3gx", v)
+}
+
+func ulpText(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "?"
+	case math.IsInf(v, 0):
+		return "∞"
+	case v == 0:
+		return "0"
+	case v < 0.005:
+		return "<0.01"
+	case v < 100:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	case v < 1e6:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'e', 1, 64)
+}
+
+// equalText is the share of bit-equal elements, rounded down, so that
+// 100% means all and 0% none.
+func equalText(equal, n int) string {
+	switch {
+	case n == 0:
+		return "-"
+	case equal == n:
+		return "100%"
+	case equal == 0:
+		return "0%"
+	case 1000*equal < n:
+		return "<0.1%"
+	}
+	return fmt.Sprintf("%.1f%%", math.Floor(1000*float64(equal)/float64(n))/10)
+}
+
+func secondsText(s float64) string {
+	switch {
+	case s >= 1:
+		return fmt.Sprintf("%.3gs", s)
+	case s >= 1e-3:
+		return fmt.Sprintf("%.3gms", 1e3*s)
+	}
+	return fmt.Sprintf("%.3gµs", 1e6*s)
+}

@@ -1,0 +1,228 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/paritycheck/paritycheck/internal/compare"
+	"github.com/paritycheck/paritycheck/internal/runner"
+)
+
+// A document is a report for people, before it is laid out.
+type document struct {
+	config  []setting
+	cols    []column
+	rows    []*row
+	marks   [][]int // per row, numbers of its notes
+	details []detail
+	notes   []string
+	tally   Tally
+}
+
+// A setting is one line of what a run depended on.
+type setting struct{ key, value string }
+
+// A detail says where a row fails.
+type detail struct {
+	status compare.Status
+	title  string
+	lines  []string
+}
+
+func newDocument(run *runner.Run) *document {
+	d := &document{config: settings(&run.Env), rows: byTarget(run), tally: Count(run)}
+	d.cols = tableColumns(d.rows)
+	d.marks = make([][]int, len(d.rows))
+	n := notes{at: map[string]int{}}
+	for i, r := range d.rows {
+		d.marks[i] = n.add(r)
+		if r.status == compare.Fail || r.status == compare.Warn {
+			d.details = append(d.details, newDetail(r))
+		}
+	}
+	d.notes = n.texts()
+	return d
+}
+
+// settings describes the environment. Targets that share a value share a
+// line.
+func settings(env *runner.Env) []setting {
+	var s []setting
+	add := func(key, value string) {
+		if value != "" {
+			s = append(s, setting{key, clean(value)})
+		}
+	}
+	version := env.Version
+	if env.Commit != "" {
+		version += " (" + env.Commit + ")"
+	}
+	add("paritycheck", version)
+	add("seed", strconv.FormatUint(env.Seed, 10))
+	add("level", env.Level)
+	add("flags", strings.Join(env.Flags, " "))
+	for _, t := range env.Targets {
+		if t.Unavailable != "" {
+			add(t.Name, "unavailable: "+t.Unavailable)
+			continue
+		}
+		parts := []string{t.Info.Name}
+		if t.Arch != "" && !strings.Contains(t.Info.Name, t.Arch) {
+			parts = append(parts, t.Arch)
+		}
+		if t.WaveSize > 0 {
+			parts = append(parts, fmt.Sprintf("wave%d", t.WaveSize))
+		}
+		if t.Driver != "" {
+			parts = append(parts, t.Driver)
+		}
+		if t.Emulated {
+			if !strings.Contains(t.Info.Name, "emulated") {
+				parts = append(parts, "emulated")
+			}
+			parts = append(parts, "not hardware-verified")
+		}
+		if t.Notes != "" {
+			parts = append(parts, t.Notes)
+		}
+		add(t.Name, strings.Join(parts, ", "))
+	}
+	shared := func(what string, of func(*runner.TargetInfo) string) {
+		var values []string
+		names := map[string][]string{}
+		for i := range env.Targets {
+			t := &env.Targets[i]
+			v := of(t)
+			if v == "" {
+				continue
+			}
+			if names[v] == nil {
+				values = append(values, v)
+			}
+			names[v] = append(names[v], t.Name)
+		}
+		for _, v := range values {
+			if len(values) == 1 && len(names[v]) == len(env.Targets) {
+				add(what, v)
+			} else {
+				add(what+" of "+strings.Join(names[v], ", "), v)
+			}
+		}
+	}
+	shared("compiler", func(t *runner.TargetInfo) string { return t.Compiler })
+	shared("compiler flags", func(t *runner.TargetInfo) string { return t.FlagsUsed })
+	shared("objects", func(t *runner.TargetInfo) string {
+		var parts []string
+		for family, sum := range t.Images {
+			parts = append(parts, family+" "+sum[:min(12, len(sum))])
+		}
+		slices.Sort(parts)
+		return strings.Join(parts, ", ")
+	})
+	return s
+}
+
+// notes are the footnotes of a report: reasons of skips and warnings,
+// each once.
+type notes struct {
+	list []*note
+	at   map[string]int
+}
+
+type note struct {
+	text  string
+	cases int
+	other int // results whose text differs in detail
+}
+
+// add notes what a row's results remark and returns the numbers, from 1.
+func (n *notes) add(r *row) []int {
+	var marks []int
+	mark := func(key, text string, seen map[string]bool) {
+		i, ok := n.at[key]
+		if !ok {
+			i = len(n.list)
+			n.at[key] = i
+			n.list = append(n.list, &note{text: text})
+		}
+		if !seen[key] {
+			seen[key] = true
+			n.list[i].cases++
+		}
+		if n.list[i].text != text {
+			n.list[i].other++
+		}
+		if !slices.Contains(marks, i+1) {
+			marks = append(marks, i+1)
+		}
+	}
+	for _, res := range r.results {
+		seen := map[string]bool{}
+		if res.Status == compare.Unverified {
+			why := reason(res)
+			mark("unverified: "+why, "unverified: "+why, seen)
+		} else if res.Skipped != "" {
+			mark("skipped: "+res.Skipped, "skipped: "+res.Skipped, seen)
+		}
+		if res.Judgement == nil {
+			continue
+		}
+		for _, w := range res.Judgement.Warnings {
+			mark("warning: "+w.Code, w.Code+": "+w.Text, seen)
+		}
+	}
+	return marks
+}
+
+func (n *notes) texts() []string {
+	out := make([]string, len(n.list))
+	for i, f := range n.list {
+		s := clean(f.text)
+		switch {
+		case f.other > 0:
+			s += fmt.Sprintf(" (%d cases, the numbers are the first's)", f.cases)
+		case f.cases > 1:
+			s += fmt.Sprintf(" (%d cases)", f.cases)
+		}
+		out[i] = s
+	}
+	return out
+}
+
+// superscript writes footnote numbers as benchstat does.
+func superscript(marks []int) string {
+	var b strings.Builder
+	for i, m := range marks {
+		if i > 0 {
+			b.WriteRune('˒')
+		}
+		for _, c := range strconv.Itoa(m) {
+			b.WriteRune([]rune("⁰¹²³⁴⁵⁶⁷⁸⁹")[c-'0'])
+		}
+	}
+	return b.String()
+}
+
+// clean makes s one line that cannot command a terminal: control
+// characters and what is no UTF-8 are written as Go escapes.
+func clean(s string) string {
+	ok := func(c rune) bool { return strconv.IsPrint(c) && c != '\ufffd' }
+	if !strings.ContainsFunc(s, func(c rune) bool { return !ok(c) }) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		c, size := utf8.DecodeRuneInString(s)
+		if ok(c) {
+			b.WriteRune(c)
+		} else {
+			q := strconv.Quote(s[:size])
+			b.WriteString(q[1 : len(q)-1])
+		}
+		s = s[size:]
+	}
+	return b.String()
+}
