@@ -1,0 +1,164 @@
+package truth
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// A function is one function under test and the same in MPFR.
+type function struct {
+	name string
+	f    func(x float64) DD
+	want func(m *mp, x *mpfrT) *mpfrT
+	// Arguments are drawn from [lo, hi], half of them log-uniform in
+	// magnitude, and from all of float64.
+	lo, hi float64
+	hard   []float64 // arguments known to be hard, besides the edges
+	bits   float64   // least accuracy; 0 means 90
+}
+
+func unary(name string) func(m *mp, x *mpfrT) *mpfrT {
+	return func(m *mp, x *mpfrT) *mpfrT { return m.u(name, x) }
+}
+
+// mpSigmoidTimes is f/(1+e^-w).
+func mpSigmoidTimes(m *mp, f, w *mpfrT) *mpfrT {
+	return m.b("div", f, m.b("add", m.f(1), m.u("exp", m.u("neg", w))))
+}
+
+func mpNormcdf(m *mp, x *mpfrT) *mpfrT {
+	z := m.u("neg", m.b("mul", x, m.u("sqrt", m.f(0.5))))
+	return m.b("mul", m.f(0.5), m.u("erfc", z))
+}
+
+// atInf wraps a formula that has no value at -Inf with its limit there, -0.
+func atInf(f func(m *mp, x *mpfrT) *mpfrT) func(m *mp, x *mpfrT) *mpfrT {
+	return func(m *mp, x *mpfrT) *mpfrT {
+		if math.IsInf(m.getD(x, rndn), -1) {
+			return m.f(math.Copysign(0, -1))
+		}
+		return f(m, x)
+	}
+}
+
+// Hard arguments of the trigonometric functions are those closest to a
+// multiple of pi/2 (Kahan; Muller, Elementary Functions, 3rd ed., 11.3.1)
+// and the neighbours of small multiples.
+var hardTrig = func() []float64 {
+	xs := []float64{
+		6381956970095103 * 0x1p797, 5319372648326541.416707, 0x1.6ac5b262ca1ffp+849, 0x1p1023, math.MaxFloat64,
+		0x1.921fb54442d18p0, 0x1.921fb54442d18p1, 0x1.2d97c7f3321d2p2, 1e22, 1e300, 22, 355, 710, 103993, 1.0e9,
+	}
+	for k := 1; k < 40; k++ {
+		x := float64(k) * (math.Pi / 4)
+		xs = append(xs, x, math.Nextafter(x, 0), math.Nextafter(x, 1e9))
+	}
+	return xs
+}()
+
+var functions = []function{
+	{name: "exp", f: Exp, want: unary("exp"), lo: -746, hi: 710},
+	{name: "exp2", f: Exp2, want: unary("exp2"), lo: -1076, hi: 1025, hard: []float64{-1074.5, -1075, math.Nextafter(-1075, 0), -1022, 1023.9999}},
+	{name: "expm1", f: Expm1, want: unary("expm1"), lo: -80, hi: 710, hard: []float64{0.0054, -0.0054, 0.00542, -0.00542, 0.006, -0.006}},
+	{name: "log", f: Log, want: unary("log"), lo: 0, hi: 10, hard: []float64{0x1.68p-1, 0x1.68p0, 1 + 0x1p-52, 1 - 0x1p-53, 1.00390625, 0.99609375, 1.0039, 0.9961, 1.004}},
+	{name: "log1p", f: Log1p, want: unary("log1p"), lo: -1, hi: 10, hard: []float64{-1 + 0x1p-53, 0x1p-8, -0x1p-8}},
+	{name: "log2", f: Log2, want: unary("log2"), lo: 0, hi: 10, hard: []float64{8, 1 + 0x1p-52, 1 - 0x1p-53, 0x1p-1074}},
+	{name: "log10", f: Log10, want: unary("log10"), lo: 0, hi: 10, hard: []float64{1000, 1e22, 1 + 0x1p-52}},
+	{name: "sin", f: Sin, want: unary("sin"), lo: -100, hi: 100, hard: hardTrig},
+	{name: "cos", f: Cos, want: unary("cos"), lo: -100, hi: 100, hard: hardTrig},
+	{name: "tan", f: Tan, want: unary("tan"), lo: -100, hi: 100, hard: hardTrig},
+	{name: "sinh", f: Sinh, want: unary("sinh"), lo: -712, hi: 712},
+	{name: "cosh", f: Cosh, want: unary("cosh"), lo: -712, hi: 712},
+	{name: "tanh", f: Tanh, want: unary("tanh"), lo: -45, hi: 45},
+	{name: "erf", f: Erf, want: unary("erf"), lo: -7, hi: 7, hard: []float64{0.5, math.Nextafter(0.5, 0)}},
+	{name: "erfc", f: Erfc, want: unary("erfc"), lo: -7, hi: 28, hard: []float64{0.25, math.Nextafter(0.25, 0), 26.5, 27.2, 27.3}},
+	{name: "normcdf", f: Normcdf, want: mpNormcdf, lo: -39, hi: 10, hard: []float64{-37.5, -38.4, -38.5, -38.6}},
+	{name: "sigmoid", f: Sigmoid, want: func(m *mp, x *mpfrT) *mpfrT { return mpSigmoidTimes(m, m.f(1), x) }, lo: -750, hi: 50},
+	{name: "silu", f: Silu, want: atInf(func(m *mp, x *mpfrT) *mpfrT { return mpSigmoidTimes(m, x, x) }), lo: -760, hi: 50},
+	{name: "gelu_tanh", f: GeluTanh, want: atInf(func(m *mp, x *mpfrT) *mpfrT {
+		x3 := m.b("mul", m.dec("0.044715"), m.b("mul", x, m.b("mul", x, x)))
+		z := m.b("mul", m.u("sqrt", m.b("div", m.f(8), m.pi())), m.b("add", x, x3))
+		return mpSigmoidTimes(m, x, z)
+	}), lo: -23, hi: 10, hard: []float64{-21.5, -21.7}},
+	{name: "gelu_erf", f: GeluErf, want: atInf(func(m *mp, x *mpfrT) *mpfrT { return m.b("mul", x, mpNormcdf(m, x)) }), lo: -39, hi: 10, hard: []float64{-38, -38.5}},
+	{name: "elu", f: func(x float64) DD { return Elu(x, 0.7) }, want: func(m *mp, x *mpfrT) *mpfrT {
+		if m.getD(x, rndn) > 0 {
+			return x
+		}
+		return m.b("mul", m.f(0.7), m.u("expm1", x))
+	}, lo: -80, hi: 2},
+	{name: "sqrt", f: Sqrt, want: unary("sqrt"), lo: 0, hi: 4},
+	{name: "rsqrt", f: Rsqrt, want: func(m *mp, x *mpfrT) *mpfrT {
+		return m.b("div", m.f(1), m.u("sqrt", x))
+	}, lo: 0, hi: 4},
+	{name: "recip", f: Recip, want: func(m *mp, x *mpfrT) *mpfrT { return m.b("div", m.f(1), x) }, lo: -4, hi: 4},
+	{name: "cbrt", f: Cbrt, want: unary("cbrt"), lo: -10, hi: 10},
+}
+
+var edges = func() []float64 {
+	var xs []float64
+	for _, x := range []float64{0, 0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp-1023, 0x1p-969, 0x1p-540, 0x1p-110, 0x1p-109, 0x1p-54, 0x1p-53, 0x1p-27, 0x1p-8, 0.125, 0.25, 0.5,
+		1, 2, 3, 4, 5, 6, 8.5, 10, 16, 20, 26, 27.2, 27.3, 36, 40, 100, 400, 709.7, 709.782712893384, 710.4, 745.1, 745.2, 746, 800, 1e5, 0x1p53, 0x1p512, 1e308, math.MaxFloat64} {
+		for _, y := range []float64{x, math.Nextafter(x, 0), math.Nextafter(x, math.Inf(1))} {
+			xs = append(xs, y, -y)
+		}
+	}
+	return append(xs, math.Inf(1), math.Inf(-1), math.NaN())
+}()
+
+// draw returns a random argument for fn.
+func (fn *function) draw(r *rand.Rand) float64 {
+	switch r.IntN(8) {
+	case 0: // any float64
+		for {
+			if x := math.Float64frombits(r.Uint64()); finite(x) {
+				return x
+			}
+		}
+	case 1, 2, 3: // log-uniform
+		x := math.Ldexp(1+r.Float64(), -r.IntN(60))
+		x *= math.Max(-fn.lo, fn.hi) / 2
+		if fn.lo < 0 && (fn.hi <= 0 || r.IntN(2) == 0) {
+			return -math.Min(x, -fn.lo)
+		}
+		return math.Min(x, fn.hi)
+	case 4: // near 1
+		return 1 + r.NormFloat64()*math.Ldexp(1, -r.IntN(50))
+	}
+	return fn.lo + r.Float64()*(fn.hi-fn.lo)
+}
+
+func (fn *function) need() float64 {
+	if fn.bits != 0 {
+		return fn.bits
+	}
+	return 90
+}
+
+func TestFunctions(t *testing.T) {
+	for _, fn := range functions {
+		t.Run(fn.name, func(t *testing.T) {
+			m := newMP(t, 320)
+			r := rand.New(rand.NewPCG(1, 2))
+			xs := append(append([]float64{}, edges...), fn.hard...)
+			for range 1000 {
+				xs = append(xs, fn.draw(r))
+			}
+			worst, at := math.Inf(1), 0.0
+			for _, x := range xs {
+				m.reset()
+				want := fn.want(m, m.f(x))
+				got := fn.f(x)
+				b := m.bits(got, want)
+				if b < worst {
+					worst, at = b, x
+				}
+				if b < fn.need() {
+					t.Errorf("%s(%x): got %x, want %x: %.1f bits, want %v", fn.name, x, got, m.dd(want), b, fn.need())
+				}
+			}
+			t.Logf("%s: %.1f bits at %x", fn.name, worst, at)
+		})
+	}
+}
