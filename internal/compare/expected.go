@@ -20,8 +20,8 @@ type Expected struct {
 
 	// Hard limits |got-truth| for every correct kernel: exceeding it is a
 	// proven fault. Likely is what the arithmetic makes probable:
-	// exceeding it is a warning. A zero Hard asks for the truth correctly
-	// rounded.
+	// exceeding it is a warning. The truth correctly rounded is always
+	// within both, so that a zero Hard, or none, asks for just that.
 	Hard, Likely []float64
 
 	// Allow widens the classes accepted beside the truth's own, where the
@@ -43,6 +43,27 @@ type Expected struct {
 	// (sums, norms, rope, gelu's tail): the WORSE test is then made in
 	// shares of the bound.
 	ULP bool
+
+	// MaxNotNearest limits the share of elements that are not the truth
+	// correctly rounded; exceeding it makes the verdict WORSE. It is for
+	// f16 and bf16 kernels that evaluate in f32 and round once, where 0.01
+	// tells a wrong rounding mode (numerics.md 2.3). Zero is no limit.
+	MaxNotNearest float64
+
+	// Group is the number of elements that share a rounding error, such as
+	// a row scaled by one norm: the statistical tests count N/Group
+	// samples. Zero is one.
+	Group int
+
+	// Identity says that the result is an input as it stands (a copy), so
+	// that an output equal to an input is no sign of a case that cannot
+	// tell.
+	Identity bool
+
+	// Degenerate says that the case is meant to have an output of zeros or
+	// of one value (equal rows, rows of -inf, a sum that cancels), so that
+	// it is not MISTRUSTED for that.
+	Degenerate bool
 }
 
 // An Axis is one dimension of an output.

@@ -104,7 +104,7 @@ func encodeE4M3(x float64) uint64 {
 	if math.Signbit(x) {
 		sign, x = 0x80, -x
 	}
-	if x != x || x >= 464 { // 464 ties to the even neighbour, which would be 480
+	if x != x || x > 464 { // 464 ties to the even neighbour, 448 (mantissa 110)
 		return sign | 0x7f
 	}
 	return sign | encode(x, 4, -6, 5, 7)

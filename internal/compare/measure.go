@@ -1,0 +1,332 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/paritycheck/paritycheck/internal/tensor"
+)
+
+// Measure compares an output with the truth, element by element. It is
+// an error for the output to be of another type or length than expected,
+// and for e to contradict itself. No elements are no error.
+//
+// An error in ulp is |got-truth| over the spacing of the output type at
+// the truth, the exponent being that of the truth within the type's range
+// (numerics.md 5.2); of an integer type the spacing is 1. Beyond the
+// largest finite number an infinity counts as 2^(emax+1) and so does
+// every truth past it, so that the last finite number and the infinity
+// are both accepted within the bound (5.1).
+func Measure(e *Expected, got *tensor.Tensor) (Diff, error) {
+	m, err := measure(e, got)
+	if err != nil {
+		return Diff{}, err
+	}
+	return m.Diff, nil
+}
+
+// A measured is a Diff with what the tests between two sides need.
+type measured struct {
+	Diff
+	wrong []bool // nil where there is no mismatch
+	stats stats
+}
+
+// stats are sums over the elements whose error is finite, in ulp where
+// Expected.ULP and in shares of the hard bound elsewhere.
+type stats struct {
+	n      int
+	square float64
+	signed float64 // of got-truth
+	pull   float64 // of got-truth times the truth's sign
+	// The same of got-RN(truth): zero for correct rounding however the
+	// truths lie between the type's numbers.
+	nearSigned, nearPull float64
+	ulpSquare            float64 // of one ulp in this unit
+}
+
+func (s *stats) mean(sum float64) float64 {
+	if s.n == 0 {
+		return 0
+	}
+	return sum / float64(s.n)
+}
+
+func (s *stats) rms() float64 { return math.Sqrt(s.mean(s.square)) }
+
+// ulp is the root mean square of one ulp in the unit of s.
+func (s *stats) ulp() float64 { return math.Sqrt(s.mean(s.ulpSquare)) }
+
+func measure(e *Expected, got *tensor.Tensor) (*measured, error) {
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	if got.DType != e.DType {
+		return nil, fmt.Errorf("output must be %s, is %s", e.DType, got.DType)
+	}
+	n := e.Len()
+	if got.Len() != n {
+		return nil, fmt.Errorf("output must have %d elements, has %d", n, got.Len())
+	}
+	var (
+		out    = &measured{}
+		d      = &out.Diff
+		st     = &out.stats
+		m      = newMeter(e)
+		value  = reader(got)
+		ulps   = make([]float64, 0, n)
+		shares = make([]float64, 0, n)
+
+		first, worst          = -1, -1
+		ulpSq, ulpSum, pull   float64
+		shareSq, errSq, trSq  float64
+		nFinite               int
+		maxULP, maxAbs, share float64
+		likely, worstShare    float64
+	)
+	d.N = n
+	d.Hist = make([]int, len(HistEdges)+1)
+	for i := range n {
+		switch m.mark(i) {
+		case IllConditioned:
+			d.IllCond++
+			continue
+		case Undefined:
+			d.Undefined++
+			continue
+		}
+		g, bits := value(i), uint64(0)
+		if e.Exact != nil {
+			bits = got.Bits(i)
+		}
+		r := m.read(i, g, bits)
+		d.Classes[kind(r.truth)][kind(g)]++
+		if r.zeroSign && !r.wrong {
+			d.ZeroSign++
+		}
+		if r.nearest {
+			d.Exact++
+		} else {
+			if !math.IsNaN(g) && !math.IsInf(g, 0) {
+				d.NotNearest++
+			}
+			if worst < 0 || r.share > worstShare {
+				worst, worstShare = i, r.share
+			}
+		}
+		if r.wrong {
+			d.Mismatches++
+			if first < 0 {
+				first = i
+			}
+			if worst < 0 || r.share > worstShare {
+				worst, worstShare = i, r.share // a zero of the wrong sign
+			}
+			if out.wrong == nil {
+				out.wrong = make([]bool, n)
+			}
+			out.wrong[i] = true
+		} else if r.likely > 1 {
+			d.Unlikely++
+		}
+		share = max(share, r.share)
+		likely = max(likely, r.likely)
+		shares = append(shares, r.share)
+
+		abs := math.Abs(r.err)
+		maxAbs = max(maxAbs, abs)
+		u := 0.0
+		if abs != 0 {
+			u = abs / r.ulp
+		}
+		maxULP = max(maxULP, u)
+		ulps = append(ulps, u)
+		d.Hist[bin(u)]++
+		if !r.finite || math.IsInf(abs, 0) {
+			continue
+		}
+		nFinite++
+		su := r.err / r.ulp
+		ulpSq += su * su
+		ulpSum += su
+		errSq += r.err * r.err
+		trSq += r.truth * r.truth
+		neg := math.Signbit(r.truth)
+		if neg {
+			pull -= su
+		} else {
+			pull += su
+		}
+		if !math.IsInf(r.share, 0) {
+			shareSq += r.share * r.share
+		}
+		// The unit of the tests between two sides.
+		unit := r.ulp
+		if !e.ULP {
+			if unit = r.limit; unit == 0 || math.IsInf(unit, 0) {
+				continue
+			}
+		}
+		x, near := r.err/unit, (g-r.round)/unit
+		if math.IsInf(x, 0) || math.IsInf(near, 0) || math.IsNaN(near) {
+			continue
+		}
+		st.n++
+		st.square += x * x
+		st.signed += x
+		st.nearSigned += near
+		w := r.ulp / unit
+		st.ulpSquare += w * w
+		if neg {
+			x, near = -x, -near
+		}
+		st.pull += x
+		st.nearPull += near
+	}
+	d.Share, d.ShareLikely = Num(share), Num(likely)
+	d.MaxULP, d.MaxAbs = Num(maxULP), Num(maxAbs)
+	if nFinite > 0 {
+		f := float64(nFinite)
+		d.RMSULP = Num(math.Sqrt(ulpSq / f))
+		d.BiasULP = Num(ulpSum / f)
+		d.PullULP = Num(pull / f)
+		d.RMSShare = Num(math.Sqrt(shareSq / f))
+	}
+	switch {
+	case errSq == 0:
+	case trSq == 0 || math.IsInf(errSq, 0):
+		d.NMSE = Num(math.Inf(1))
+	default:
+		d.NMSE = Num(errSq / trSq)
+	}
+	d.P50ULP = Num(quantile(ulps, 0.5))
+	d.P99ULP = Num(quantile(ulps, 0.99))
+	d.P999Share = Num(quantile(shares, 0.999))
+	if first >= 0 {
+		d.First = m.element(got, first)
+	}
+	if worst >= 0 {
+		d.Worst = m.element(got, worst)
+	}
+	return out, nil
+}
+
+// check says where an Expected contradicts itself.
+func (e *Expected) check() error {
+	n := e.Len()
+	if e.Exact != nil {
+		if e.Exact.DType != e.DType {
+			return fmt.Errorf("exact truth must be %s, is %s", e.DType, e.Exact.DType)
+		}
+	} else if !e.DType.IsFloat() {
+		return fmt.Errorf("truth of %s must be exact", e.DType)
+	}
+	for _, s := range []struct {
+		name string
+		len  int
+		set  bool
+	}{
+		{"tail", len(e.Tail), e.Tail != nil},
+		{"hard bound", len(e.Hard), e.Hard != nil},
+		{"likely bound", len(e.Likely), e.Likely != nil},
+		{"mark", len(e.Mark), e.Mark != nil},
+	} {
+		if s.set && s.len != n {
+			return fmt.Errorf("%s has %d elements for %d of the truth", s.name, s.len, n)
+		}
+	}
+	if e.Axes != nil {
+		p := 1
+		for _, a := range e.Axes {
+			p *= a.Size
+		}
+		if p != n {
+			return fmt.Errorf("axes %v have %d elements for %d of the truth", e.Axes, p, n)
+		}
+	}
+	for i, b := range e.Hard {
+		if !(b >= 0) && e.ordinary(i) {
+			return fmt.Errorf("hard bound of element %d must not be %v", i, b)
+		}
+	}
+	for i, b := range e.Likely {
+		if !(b >= 0) && e.ordinary(i) {
+			return fmt.Errorf("likely bound of element %d must not be %v", i, b)
+		}
+	}
+	for i, t := range e.Tail {
+		if (math.IsNaN(t) || math.IsInf(t, 0)) && e.ordinary(i) {
+			return fmt.Errorf("tail of element %d must be finite, is %v", i, t)
+		}
+	}
+	return nil
+}
+
+func (e *Expected) ordinary(i int) bool { return e.Mark == nil || e.Mark[i] == Ordinary }
+
+// bin is the bin of Diff.Hist of an error in ulp.
+func bin(u float64) int {
+	for i, edge := range HistEdges {
+		if u <= edge {
+			return i
+		}
+	}
+	return len(HistEdges)
+}
+
+// kind indexes Diff.Classes: NaN, +Inf, -Inf, finite.
+func kind(v float64) int {
+	switch {
+	case math.IsNaN(v):
+		return 0
+	case math.IsInf(v, 1):
+		return 1
+	case math.IsInf(v, -1):
+		return 2
+	}
+	return 3
+}
+
+// quantile returns the nearest-rank quantile of vals, which it reorders.
+func quantile(vals []float64, q float64) float64 {
+	if len(vals) == 0 {
+		return 0
+	}
+	k := min(max(int(math.Ceil(q*float64(len(vals))))-1, 0), len(vals)-1)
+	return nth(vals, k)
+}
+
+// nth returns the k-th smallest of vals, which it reorders (Hoare's
+// selection, three-way so that runs of equal values cost one pass).
+func nth(vals []float64, k int) float64 {
+	lo, hi := 0, len(vals)
+	for hi-lo > 32 {
+		a, b, c := vals[lo], vals[lo+(hi-lo)/2], vals[hi-1]
+		pivot := max(min(a, b), min(max(a, b), c))
+		lt, i, gt := lo, lo, hi
+		for i < gt {
+			switch v := vals[i]; {
+			case v < pivot:
+				vals[i], vals[lt] = vals[lt], v
+				lt++
+				i++
+			case v > pivot:
+				gt--
+				vals[i], vals[gt] = vals[gt], v
+			default:
+				i++
+			}
+		}
+		switch {
+		case k < lt:
+			hi = lt
+		case k >= gt:
+			lo = gt
+		default:
+			return pivot
+		}
+	}
+	slices.Sort(vals[lo:hi])
+	return vals[k]
+}
