@@ -7,11 +7,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // ErrUnavailable is wrapped by the error of opening a device that this
 // machine does not have. It makes a skip, not a failure.
 var ErrUnavailable = errors.New("backend unavailable")
+
+// ErrLost is wrapped by every error of a device that a kernel made
+// unusable, see Fault.Lost. Only a new process gets it back.
+var ErrLost = errors.New("device is lost")
 
 // A Dim3 is the extent of a grid in blocks or of a block in threads.
 type Dim3 struct{ X, Y, Z uint32 }
@@ -50,6 +55,13 @@ type Device interface {
 	Launch(ctx context.Context, k Kernel, cfg LaunchConfig, args []byte) (Report, error)
 
 	Close() error
+}
+
+// A Timer is a Device with a clock of its own.
+type Timer interface {
+	// Time is Launch, and how long the kernel ran by the device's clock:
+	// from an event before it to one behind it.
+	Time(ctx context.Context, k Kernel, cfg LaunchConfig, args []byte) (time.Duration, error)
 }
 
 // A Module is a loaded image.

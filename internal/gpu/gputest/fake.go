@@ -170,7 +170,7 @@ func (f *Fake) Launch(ctx context.Context, k gpu.Kernel, cfg gpu.LaunchConfig, a
 		fault.Lost = true
 	}
 	if fault.Lost {
-		f.lost = fmt.Errorf("gputest: device was lost: %w", fault)
+		f.lost = fmt.Errorf("gputest: %w: %v", gpu.ErrLost, fault)
 	}
 	return gpu.Report{}, fault
 }

@@ -638,13 +638,13 @@ func Fault(t testing.TB, h Harness, symbol string) {
 		b.works()
 		return
 	}
-	if _, err := dev.Alloc("x", 16); err == nil {
-		t.Error("alloc on a lost device: got nil, want an error")
-	}
-	if err := word.CopyOut(make([]byte, 4)); err == nil {
-		t.Error("copy on a lost device: got nil, want an error")
-	}
-	if _, err := dev.Launch(t.Context(), k, grid(1, 1), args.Bytes()); err == nil {
-		t.Error("launch on a lost device: got nil, want an error")
+	for name, call := range map[string]func() error{
+		"alloc":    func() error { _, err := dev.Alloc("x", 16); return err },
+		"copy out": func() error { return word.CopyOut(make([]byte, 4)) },
+		"launch":   func() error { _, err := dev.Launch(t.Context(), k, grid(1, 1), args.Bytes()); return err },
+	} {
+		if err := call(); !errors.Is(err, gpu.ErrLost) {
+			t.Errorf("%s on a lost device: got %v, want gpu.ErrLost", name, err)
+		}
 	}
 }
