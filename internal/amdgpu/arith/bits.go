@@ -18,12 +18,12 @@ const (
 
 // The NaN that an invalid operation on no NaN gives.
 //
-// Hardware's own choice of sign is documented for none of the architectures;
-// no verdict depends on it, since NaN payloads and signs are not compared.
+// Source: ROCm/rocm-systems, rocjitsu, whose captures of gfx1201 have the
+// negative one; no verdict depends on the sign or the payload of a NaN.
 const (
-	nan16 = exp16 | quiet16
-	nan32 = exp32 | quiet32
-	nan64 = exp64 | quiet64
+	nan16 = sign16 | exp16 | quiet16
+	nan32 = sign32 | exp32 | quiet32
+	nan64 = sign64 | exp64 | quiet64
 )
 
 // IsNaNF32 reports whether a is a NaN.

@@ -21,7 +21,7 @@
 //	             f64.go likewise; WideF16 and NarrowF32 convert f16
 //	minmax*.go   min, max, min3, max3, med3, minmax, maxmin, canonicalize,
 //	             clamp, omod, class, comparisons
-//	unary.go     floor, ceil, trunc, rndne, fract, frexp, ldexp
+//	unary*.go   floor, ceil, trunc, rndne, fract, frexp, ldexp
 //	div.go       div_scale, div_fmas, div_fixup
 //	trans.go     Transcendental: exp, log, rcp, rsq, sqrt, sin, cos
 //	cvt.go       conversions

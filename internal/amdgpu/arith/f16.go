@@ -133,8 +133,7 @@ func (m Mode) fma16(even, a, b, c uint16) uint16 {
 	if a&exp16 == exp16 || b&exp16 == exp16 || c&exp16 == exp16 {
 		return even
 	}
-	r := uint16(fusedTo(&layout16, wide16(a), wide16(b), wide16(c), m.Round1664()))
-	return m.Out16(m.overflow16(r))
+	return m.overflow16(uint16(scaled(&layout16, wide16(a), wide16(b), wide16(c), 0, m.Round1664(), m&DenormOut1664 == 0)))
 }
 
 func wide16(a uint16) uint64 { return math.Float64bits(float64(f32(WideF16(a)))) }
@@ -164,17 +163,10 @@ func (m Mode) FmaMixF16(a, b, c uint32) uint16 {
 // CvtF16F32 returns a rounded to f16 under the mode.
 func (m Mode) CvtF16F32(a uint32) uint16 {
 	a = m.In32(a)
-	if m.Round1664() == RoundEven || a&exp32 == exp32 || a<<1 == 0 {
-		r := NarrowF32(a)
-		if a&exp32 != exp32 {
-			r = m.overflow16(r)
-		}
-		return m.Out16(r)
+	if m.Default1664() || a&exp32 == exp32 {
+		return NarrowF32(a)
 	}
-	mant, e := split64(wide32(a))
-	neg := a&sign32 != 0
-	r := uint16(layout16.round(neg, mant, e, m.Round1664())) | uint16(a>>16&sign16)
-	return m.Out16(m.overflow16(r))
+	return m.overflow16(uint16(scaled(&layout16, wide32(a), one64, uint64(a&sign32)<<32, 0, m.Round1664(), m&DenormOut1664 == 0)))
 }
 
 // CvtF32F16 returns the f32 of the same value as a, a read under the mode.

@@ -122,7 +122,9 @@ func (m Mode) SubF32(a, b uint32) uint32 {
 func (m Mode) MulF32(a, b uint32) uint32 {
 	a, b = m.In32(a), m.In32(b)
 	if m.Round32() == RoundEven {
-		return m.Out32(MulF32(a, b))
+		if r := MulF32(a, b); m&DenormOut32 != 0 || r&^sign32 != man32+1 {
+			return m.Out32(r)
+		}
 	}
 	return m.fma32(a, b, (a^b)&sign32, a, b, b)
 }
@@ -131,7 +133,9 @@ func (m Mode) MulF32(a, b uint32) uint32 {
 func (m Mode) FmaF32(a, b, c uint32) uint32 {
 	a, b, c = m.In32(a), m.In32(b), m.In32(c)
 	if m.Round32() == RoundEven {
-		return m.Out32(FmaF32(a, b, c))
+		if r := FmaF32(a, b, c); m&DenormOut32 != 0 || r&^sign32 != man32+1 {
+			return m.Out32(r)
+		}
 	}
 	return m.fma32(a, b, c, a, b, c)
 }
@@ -146,17 +150,20 @@ func (m Mode) fma32(a, b, c, na, nb, nc uint32) uint32 {
 	case s-s != 0:
 		return bits32(float32(s))
 	}
-	return m.Out32(uint32(fusedTo(&layout32, wide32(a), wide32(b), wide32(c), m.Round32())))
+	return uint32(scaled(&layout32, wide32(a), wide32(b), wide32(c), 0, m.Round32(), m&DenormOut32 == 0))
 }
 
 func wide32(a uint32) uint64 { return math.Float64bits(float64(f32(a))) }
 
-// fusedTo returns a*b+c for finite f64 a, b, c rounded once to f.
-func fusedTo(f *layout, a, b, c uint64, r Round) uint64 {
+// scaled returns (a*b+c)*2^k for finite f64 a, b, c rounded once to f. With
+// flush a result that is tiny becomes a zero of its sign: one below the
+// smallest normal number when rounded as if exponents had no lower limit, as
+// captures of gfx1201 published with ROCm/rocm-systems, rocjitsu, show it.
+func scaled(f *layout, a, b, c uint64, k int, r Round, flush bool) uint64 {
 	neg, mant, e := fused(a, b, c, r)
 	var u uint64
-	if mant != 0 {
-		u = f.round(neg, mant, e, r)
+	if mant != 0 && !(flush && f.tiny(neg, mant, e+k, r)) {
+		u = f.round(neg, mant, e+k, r)
 	}
 	if neg {
 		u |= (f.inf>>(f.p-1) + 1) << (f.p - 1)

@@ -90,7 +90,9 @@ func (m Mode) SubF64(a, b uint64) uint64 {
 func (m Mode) MulF64(a, b uint64) uint64 {
 	a, b = m.In64(a), m.In64(b)
 	if m.Round1664() == RoundEven {
-		return m.Out64(MulF64(a, b))
+		if r := MulF64(a, b); m&DenormOut1664 != 0 || r&^sign64 != man64+1 {
+			return m.Out64(r)
+		}
 	}
 	return m.fma64(MulF64(a, b), a, b, (a^b)&sign64)
 }
@@ -99,7 +101,9 @@ func (m Mode) MulF64(a, b uint64) uint64 {
 func (m Mode) FmaF64(a, b, c uint64) uint64 {
 	a, b, c = m.In64(a), m.In64(b), m.In64(c)
 	if m.Round1664() == RoundEven {
-		return m.Out64(FmaF64(a, b, c))
+		if r := FmaF64(a, b, c); m&DenormOut1664 != 0 || r&^sign64 != man64+1 {
+			return m.Out64(r)
+		}
 	}
 	return m.fma64(FmaF64(a, b, c), a, b, c)
 }
@@ -110,5 +114,5 @@ func (m Mode) fma64(even, a, b, c uint64) uint64 {
 	if a&exp64 == exp64 || b&exp64 == exp64 || c&exp64 == exp64 {
 		return even
 	}
-	return m.Out64(fusedTo(&layout64, a, b, c, m.Round1664()))
+	return scaled(&layout64, a, b, c, 0, m.Round1664(), m&DenormOut1664 == 0)
 }

@@ -68,20 +68,13 @@ func (m Mode) MinmaxF16(a, b, c uint16) uint16 { return m.MaxF16(m.MinF16(a, b),
 // MaxminF16 returns min(max(a, b), c).
 func (m Mode) MaxminF16(a, b, c uint16) uint16 { return m.MinF16(m.MaxF16(a, b), c) }
 
-// Med3F16 returns the middle one of a, b, c, and Min3F16 where one is a NaN.
+// Med3F16 returns the middle one of a, b, c, with -0 below +0, and Min3F16
+// where one is a NaN.
 func (m Mode) Med3F16(a, b, c uint16) uint16 {
-	a, b, c = m.In16(a), m.In16(b), m.In16(c)
 	if IsNaNF16(a) || IsNaNF16(b) || IsNaNF16(c) {
 		return m.Min3F16(a, b, c)
 	}
-	top := MaxF16(MaxF16(a, b), c)
-	switch {
-	case EQ.F16(top, a):
-		return m.MaxF16(b, c)
-	case EQ.F16(top, b):
-		return m.MaxF16(a, c)
-	}
-	return m.MaxF16(a, b)
+	return m.MaxF16(m.MinF16(a, b), m.MinF16(m.MaxF16(a, b), c))
 }
 
 // CanonicalizeF16 returns a as max(a, a) gives it: flushed by the mode, and
@@ -111,20 +104,19 @@ func (m Mode) ClampF16(a uint16) uint16 {
 }
 
 // OmodF16 is the output modifier: a times 2, times 4 or halved for omod 1,
-// 2, 3. Hardware ignores it where the mode is IEEE or delivers subnormals;
-// otherwise the result has no subnormals and no -0.
+// 2, 3. Hardware ignores it where the mode is IEEE or delivers subnormals.
+// Otherwise a zero or subnormal gives +0, and what halving makes subnormal a
+// zero of its sign.
+// Source: AMD, RDNA ISA reference, output modifiers; captures of gfx1030,
+// gfx1100 and gfx1201 published with ROCm/rocm-systems, rocjitsu.
 func (m Mode) OmodF16(a uint16, omod uint8) uint16 {
-	if omod == 0 || m&(IEEE|DenormOut1664) != 0 {
+	if omod == 0 || m&(IEEE|DenormOut1664) != 0 || a&exp16 == exp16 {
 		return a
 	}
-	if IsNaNF16(a) {
-		return a
-	}
-	r := m.MulF16(a, [4]uint16{0, two16, four16, half16}[omod&3])
-	if r<<1 == 0 {
+	if a&exp16 == 0 {
 		return 0
 	}
-	return r
+	return m.MulF16(a, [4]uint16{0, two16, four16, half16}[omod&3])
 }
 
 // ClassF16 reports whether the class of a, read under the mode, is in mask:

@@ -102,20 +102,13 @@ func (m Mode) MinmaxF32(a, b, c uint32) uint32 { return m.MaxF32(m.MinF32(a, b),
 // MaxminF32 returns min(max(a, b), c).
 func (m Mode) MaxminF32(a, b, c uint32) uint32 { return m.MinF32(m.MaxF32(a, b), c) }
 
-// Med3F32 returns the middle one of a, b, c, and Min3F32 where one is a NaN.
+// Med3F32 returns the middle one of a, b, c, with -0 below +0, and Min3F32
+// where one is a NaN.
 func (m Mode) Med3F32(a, b, c uint32) uint32 {
-	a, b, c = m.In32(a), m.In32(b), m.In32(c)
 	if IsNaNF32(a) || IsNaNF32(b) || IsNaNF32(c) {
 		return m.Min3F32(a, b, c)
 	}
-	top := MaxF32(MaxF32(a, b), c)
-	switch {
-	case EQ.F32(top, a):
-		return m.MaxF32(b, c)
-	case EQ.F32(top, b):
-		return m.MaxF32(a, c)
-	}
-	return m.MaxF32(a, b)
+	return m.MaxF32(m.MinF32(a, b), m.MinF32(m.MaxF32(a, b), c))
 }
 
 // CanonicalizeF32 returns a as max(a, a) gives it: flushed by the mode, and
@@ -145,20 +138,19 @@ func (m Mode) ClampF32(a uint32) uint32 {
 }
 
 // OmodF32 is the output modifier: a times 2, times 4 or halved for omod 1,
-// 2, 3. Hardware ignores it where the mode is IEEE or delivers subnormals;
-// otherwise the result has no subnormals and no -0.
+// 2, 3. Hardware ignores it where the mode is IEEE or delivers subnormals.
+// Otherwise a zero or subnormal gives +0, and what halving makes subnormal a
+// zero of its sign.
+// Source: AMD, RDNA ISA reference, output modifiers; captures of gfx1030,
+// gfx1100 and gfx1201 published with ROCm/rocm-systems, rocjitsu.
 func (m Mode) OmodF32(a uint32, omod uint8) uint32 {
-	if omod == 0 || m&(IEEE|DenormOut32) != 0 {
+	if omod == 0 || m&(IEEE|DenormOut32) != 0 || a&exp32 == exp32 {
 		return a
 	}
-	if IsNaNF32(a) {
-		return a
-	}
-	r := m.MulF32(a, [4]uint32{0, two32, four32, half32}[omod&3])
-	if r<<1 == 0 {
+	if a&exp32 == 0 {
 		return 0
 	}
-	return r
+	return m.MulF32(a, [4]uint32{0, two32, four32, half32}[omod&3])
 }
 
 // ClassF32 reports whether the class of a, read under the mode, is in mask:

@@ -102,20 +102,13 @@ func (m Mode) MinmaxF64(a, b, c uint64) uint64 { return m.MaxF64(m.MinF64(a, b),
 // MaxminF64 returns min(max(a, b), c).
 func (m Mode) MaxminF64(a, b, c uint64) uint64 { return m.MinF64(m.MaxF64(a, b), c) }
 
-// Med3F64 returns the middle one of a, b, c, and Min3F64 where one is a NaN.
+// Med3F64 returns the middle one of a, b, c, with -0 below +0, and Min3F64
+// where one is a NaN.
 func (m Mode) Med3F64(a, b, c uint64) uint64 {
-	a, b, c = m.In64(a), m.In64(b), m.In64(c)
 	if IsNaNF64(a) || IsNaNF64(b) || IsNaNF64(c) {
 		return m.Min3F64(a, b, c)
 	}
-	top := MaxF64(MaxF64(a, b), c)
-	switch {
-	case EQ.F64(top, a):
-		return m.MaxF64(b, c)
-	case EQ.F64(top, b):
-		return m.MaxF64(a, c)
-	}
-	return m.MaxF64(a, b)
+	return m.MaxF64(m.MinF64(a, b), m.MinF64(m.MaxF64(a, b), c))
 }
 
 // CanonicalizeF64 returns a as max(a, a) gives it: flushed by the mode, and
@@ -145,20 +138,19 @@ func (m Mode) ClampF64(a uint64) uint64 {
 }
 
 // OmodF64 is the output modifier: a times 2, times 4 or halved for omod 1,
-// 2, 3. Hardware ignores it where the mode is IEEE or delivers subnormals;
-// otherwise the result has no subnormals and no -0.
+// 2, 3. Hardware ignores it where the mode is IEEE or delivers subnormals.
+// Otherwise a zero or subnormal gives +0, and what halving makes subnormal a
+// zero of its sign.
+// Source: AMD, RDNA ISA reference, output modifiers; captures of gfx1030,
+// gfx1100 and gfx1201 published with ROCm/rocm-systems, rocjitsu.
 func (m Mode) OmodF64(a uint64, omod uint8) uint64 {
-	if omod == 0 || m&(IEEE|DenormOut1664) != 0 {
+	if omod == 0 || m&(IEEE|DenormOut1664) != 0 || a&exp64 == exp64 {
 		return a
 	}
-	if IsNaNF64(a) {
-		return a
-	}
-	r := m.MulF64(a, [4]uint64{0, two64, four64, half64}[omod&3])
-	if r<<1 == 0 {
+	if a&exp64 == 0 {
 		return 0
 	}
-	return r
+	return m.MulF64(a, [4]uint64{0, two64, four64, half64}[omod&3])
 }
 
 // ClassF64 reports whether the class of a, read under the mode, is in mask:

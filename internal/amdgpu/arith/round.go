@@ -59,6 +59,33 @@ func (f *layout) round(neg bool, m uint64, e int, r Round) uint64 {
 	return q
 }
 
+// tiny reports whether m*2^e, rounded to f.p bits with no lower limit to its
+// exponent, is below the smallest normal number.
+func (f *layout) tiny(neg bool, m uint64, e int, r Round) bool {
+	if e+bits.Len64(m)-1 >= f.emin {
+		return false
+	}
+	lz := bits.LeadingZeros64(m)
+	m <<= lz
+	if e-lz+63 < f.emin-1 {
+		return true
+	}
+	// In [2^(emin-1), 2^emin): not tiny only where it rounds up to 2^emin.
+	if m>>(64-f.p) != 1<<f.p-1 {
+		return true
+	}
+	low := m << f.p // what is rounded away
+	switch r {
+	case RoundEven:
+		return low < 1<<63
+	case RoundUp:
+		return neg || low == 0
+	case RoundDown:
+		return !neg || low == 0
+	}
+	return true
+}
+
 // split64 returns the significand and exponent of the finite, non-zero a:
 // |a| = m*2^e.
 func split64(a uint64) (m uint64, e int) {
