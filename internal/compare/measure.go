@@ -147,42 +147,38 @@ func measure(e *Expected, got *tensor.Tensor) (*measured, error) {
 			continue
 		}
 		nFinite++
-		su := r.err / r.ulp
-		ulpSq += su * su
+		su := math.Copysign(u, r.err)
+		ulpSq += u * u
 		ulpSum += su
-		errSq += r.err * r.err
+		errSq += abs * abs
 		trSq += r.truth * r.truth
-		neg := math.Signbit(r.truth)
-		if neg {
-			pull -= su
-		} else {
-			pull += su
-		}
+		sign := math.Copysign(1, r.truth)
+		pull += sign * su
 		if !math.IsInf(r.share, 0) {
 			shareSq += r.share * r.share
 		}
-		// The unit of the tests between two sides.
-		unit := r.ulp
+		// The unit of the tests between two sides is the ulp or the bound.
+		x, unit, w := su, r.ulp, 1.0
 		if !e.ULP {
 			if unit = r.limit; unit == 0 || math.IsInf(unit, 0) {
 				continue
 			}
+			x, w = r.err/unit, r.ulp/unit
 		}
-		x, near := r.err/unit, (g-r.round)/unit
+		near := 0.0
+		if !r.nearest {
+			near = (g - r.round) / unit
+		}
 		if math.IsInf(x, 0) || math.IsInf(near, 0) || math.IsNaN(near) {
 			continue
 		}
 		st.n++
 		st.square += x * x
 		st.signed += x
+		st.pull += sign * x
 		st.nearSigned += near
-		w := r.ulp / unit
+		st.nearPull += sign * near
 		st.ulpSquare += w * w
-		if neg {
-			x, near = -x, -near
-		}
-		st.pull += x
-		st.nearPull += near
 	}
 	d.Share, d.ShareLikely = Num(share), Num(likely)
 	d.MaxULP, d.MaxAbs = Num(maxULP), Num(maxAbs)
@@ -200,9 +196,9 @@ func measure(e *Expected, got *tensor.Tensor) (*measured, error) {
 	default:
 		d.NMSE = Num(errSq / trSq)
 	}
-	d.P50ULP = Num(quantile(ulps, 0.5))
-	d.P99ULP = Num(quantile(ulps, 0.99))
-	d.P999Share = Num(quantile(shares, 0.999))
+	q := quantiles(ulps, 0.5, 0.99)
+	d.P50ULP, d.P99ULP = Num(q[0]), Num(q[1])
+	d.P999Share = Num(quantiles(shares, 0.999)[0])
 	if first >= 0 {
 		d.First = m.element(got, first)
 	}
@@ -288,45 +284,47 @@ func kind(v float64) int {
 	return 3
 }
 
-// quantile returns the nearest-rank quantile of vals, which it reorders.
-func quantile(vals []float64, q float64) float64 {
-	if len(vals) == 0 {
-		return 0
+// quantiles returns the nearest-rank quantiles of vals, none of which is
+// negative. It may reorder vals.
+func quantiles(vals []float64, qs ...float64) []float64 {
+	out := make([]float64, len(qs))
+	n := len(vals)
+	if n == 0 {
+		return out
 	}
-	k := min(max(int(math.Ceil(q*float64(len(vals))))-1, 0), len(vals)-1)
-	return nth(vals, k)
-}
-
-// nth returns the k-th smallest of vals, which it reorders (Hoare's
-// selection, three-way so that runs of equal values cost one pass).
-func nth(vals []float64, k int) float64 {
-	lo, hi := 0, len(vals)
-	for hi-lo > 32 {
-		a, b, c := vals[lo], vals[lo+(hi-lo)/2], vals[hi-1]
-		pivot := max(min(a, b), min(max(a, b), c))
-		lt, i, gt := lo, lo, hi
-		for i < gt {
-			switch v := vals[i]; {
-			case v < pivot:
-				vals[i], vals[lt] = vals[lt], v
-				lt++
-				i++
-			case v > pivot:
-				gt--
-				vals[i], vals[gt] = vals[gt], v
-			default:
-				i++
+	rank := func(q float64) int { return min(max(int(math.Ceil(q*float64(n)))-1, 0), n-1) }
+	if n < 1<<14 {
+		slices.Sort(vals)
+		for k, q := range qs {
+			out[k] = vals[rank(q)]
+		}
+		return out
+	}
+	// Numbers that are not negative are in the order of their bits: count
+	// by the top 16 and sort only the bucket that holds the rank.
+	const shift = 64 - 16
+	count := make([]int32, 1<<15)
+	for _, v := range vals {
+		count[math.Float64bits(v)>>shift]++
+	}
+	for k, q := range qs {
+		r, bucket := rank(q), 0
+		for r >= int(count[bucket]) {
+			r -= int(count[bucket])
+			bucket++
+		}
+		in := make([]float64, 0, count[bucket])
+		same := true
+		for _, v := range vals {
+			if math.Float64bits(v)>>shift == uint64(bucket) {
+				in = append(in, v)
+				same = same && v == in[0]
 			}
 		}
-		switch {
-		case k < lt:
-			hi = lt
-		case k >= gt:
-			lo = gt
-		default:
-			return pivot
+		if !same {
+			slices.Sort(in)
 		}
+		out[k] = in[r]
 	}
-	slices.Sort(vals[lo:hi])
-	return vals[k]
+	return out
 }

@@ -98,7 +98,7 @@ func decode(bits uint64, p, emin, ebits int) float64 {
 }
 
 // encodeE4M3 rounds to OCP E4M3 without saturation: what lies beyond 448
-// by half its spacing or more is NaN.
+// by more than half its spacing is NaN.
 func encodeE4M3(x float64) uint64 {
 	var sign uint64
 	if math.Signbit(x) {

@@ -114,7 +114,7 @@ func (d DType) ULP(t float64) float64 {
 
 // Round returns the number of d nearest to x, ties to even. Values
 // beyond the largest finite number by half its spacing or more become
-// infinities, or NaN in F8E4M3, which has none.
+// infinities; in F8E4M3, which has none, by more than half, NaN.
 func (d DType) Round(x float64) float64 {
 	switch d {
 	case F64:

@@ -76,7 +76,7 @@ func TestEncodeOverflow(t *testing.T) {
 	}{
 		{F16, 65519.99, 0x7bff}, {F16, 65520, 0x7c00}, {F16, -65520, 0xfc00}, {F16, math.Inf(1), 0x7c00},
 		{BF16, 0x1.feffffp127, 0x7f7f}, {BF16, 0x1.ffp127, 0x7f80},
-		{F8E4M3, 463.9, 0x7e}, {F8E4M3, 464, 0x7f}, {F8E4M3, math.Inf(-1), 0xff},
+		{F8E4M3, 463.9, 0x7e}, {F8E4M3, 464, 0x7e}, {F8E4M3, 464.1, 0x7f}, {F8E4M3, math.Inf(-1), 0xff},
 		{F16, math.NaN(), 0x7e00}, {BF16, math.NaN(), 0x7fc0}, {F8E4M3, math.NaN(), 0x7f},
 		{F16, math.Copysign(0, -1), 0x8000},
 		{F16, 0x1p-25, 0}, {F16, math.Nextafter(0x1p-25, 1), 1},
