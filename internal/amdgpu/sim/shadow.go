@@ -1,0 +1,4 @@
+package sim
+
+// shadowOperands are the registers whose definedness an op combines.
+type shadowOperands struct{}

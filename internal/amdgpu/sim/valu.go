@@ -1,0 +1,62 @@
+package sim
+
+import (
+	"math/bits"
+
+	"github.com/paritycheck/paritycheck/internal/amdgpu/arith"
+)
+
+// valuOps are the vector instructions.
+var valuOps = map[string]spec{
+	"v_add_f32":       {run: vAddF32, out: outF32},
+	"v_mov_b32":       {run: vMovB32},
+	"v_lshlrev_b32":   {run: map2(func(a, b uint32) uint32 { return b << (a & 31) })},
+	"v_cmp_gt_i32":    {run: cmp32(func(a, b uint32) bool { return int32(a) > int32(b) })},
+	"v_add_u32":       {run: map2(func(a, b uint32) uint32 { return a + b })},
+	"v_add_nc_u32":    {run: map2(func(a, b uint32) uint32 { return a + b })},
+	"v_add_co_u32":    {run: vAddCo},
+	"v_addc_co_u32":   {run: vAddCo},
+	"v_add_co_ci_u32": {run: vAddCo},
+}
+
+func vAddF32(w *wave, o *op) {
+	a, b, d := w.row(&o.src[0]), w.row(&o.src[1]), w.out(o)
+	if w.exec == w.full {
+		for i := range d[:w.n] {
+			d[i] = arith.AddF32(a[i], b[i])
+		}
+		return
+	}
+	for m := w.exec; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		d[i] = arith.AddF32(a[i], b[i])
+	}
+}
+
+func vMovB32(w *wave, o *op) {
+	a, d := w.row(&o.src[0]), w.out(o)
+	if w.exec == w.full {
+		copy(d[:w.n], a[:w.n])
+		return
+	}
+	for m := w.exec; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		d[i] = a[i]
+	}
+}
+
+// vAddCo adds with carry out, and carry in where there is a third source.
+func vAddCo(w *wave, o *op) {
+	a, b, d := w.row(&o.src[0]), w.row(&o.src[1]), w.out(o)
+	var in, out uint64
+	if o.in.NSrc == 3 {
+		in = w.mask(&o.src[2])
+	}
+	for m := w.exec; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		s, c := bits.Add32(a[i], b[i], uint32(in>>i&1))
+		d[i] = s
+		out |= uint64(c) << i
+	}
+	w.setMask(o, out)
+}
