@@ -59,7 +59,7 @@ func Select(all []*ops.Op, sel Selection) ([]ops.Case, error) {
 				return nil, err
 			}
 			if !slices.ContainsFunc(list.has, func(name string) bool { return match(g, name) }) {
-				return nil, &SelectionError{list.what, g, near(g, list.has)}
+				return nil, &SelectionError{list.what, g, Near(g, list.has)}
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func Select(all []*ops.Op, sel Selection) ([]ops.Case, error) {
 	}
 	for i, g := range sel.Cases {
 		if !hit[i] {
-			return nil, &SelectionError{"case", g, near(g, seen)}
+			return nil, &SelectionError{"case", g, Near(g, seen)}
 		}
 	}
 	if len(cases) == 0 {
@@ -138,8 +138,8 @@ func matchCase(glob, name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return match(glob, part) })
 }
 
-// near returns up to five names closest to given.
-func near(given string, names []string) []string {
+// Near returns up to five names closest to given.
+func Near(given string, names []string) []string {
 	type scored struct {
 		name string
 		d    int

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/paritycheck/paritycheck/internal/report"
+	"github.com/paritycheck/paritycheck/internal/runner"
+)
+
+// An outputFile is a report that is written to a file, whole or not at
+// all.
+type outputFile struct {
+	path   string
+	format report.Format
+	f      *os.File
+	temp   string // renamed to path at the end; empty where path is no regular file
+}
+
+// openOutputs opens the files of reports, before the run that they are of,
+// so that a run is not lost to a mistyped folder.
+func openOutputs(paths []string) ([]*outputFile, error) {
+	var outs []*outputFile
+	for _, p := range paths {
+		o, err := openOutput(p)
+		if err != nil {
+			discard(outs)
+			return nil, err
+		}
+		outs = append(outs, o)
+	}
+	return outs, nil
+}
+
+func openOutput(path string) (*outputFile, error) {
+	format, err := report.FormatOf(path)
+	if err != nil {
+		return nil, err
+	}
+	o := &outputFile{path: path, format: format}
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		if st.IsDir() {
+			return nil, fmt.Errorf("output file %s is a folder", path)
+		}
+		o.f, err = os.OpenFile(path, os.O_WRONLY, 0) // a device or a pipe
+		if err != nil {
+			return nil, fmt.Errorf("opening output file: %w", err)
+		}
+		return o, nil
+	}
+	// The file beside it shows that the folder can be written to, and that
+	// renaming will not cross file systems.
+	o.temp = fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
+	o.f, err = os.OpenFile(o.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		if e, ok := errors.AsType[*os.PathError](err); ok {
+			err = e.Err
+		}
+		return nil, fmt.Errorf("output file %s cannot be written in %s: %w", path, filepath.Dir(path), err)
+	}
+	return o, nil
+}
+
+// write renders run and puts the file into place.
+func (o *outputFile) write(run *runner.Run, opts report.Options) error {
+	err := report.Write(o.f, run, o.format, opts)
+	if e := o.f.Close(); err == nil {
+		err = e
+	}
+	if o.temp != "" {
+		if err == nil {
+			err = os.Rename(o.temp, o.path)
+		}
+		if err != nil {
+			os.Remove(o.temp)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", o.path, err)
+	}
+	o.f = nil
+	return nil
+}
+
+// discard gives up outputs that were not written.
+func discard(outs []*outputFile) {
+	for _, o := range outs {
+		if o.f == nil {
+			continue
+		}
+		o.f.Close()
+		o.f = nil
+		if o.temp != "" {
+			os.Remove(o.temp)
+		}
+	}
+}
