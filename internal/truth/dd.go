@@ -102,16 +102,12 @@ func mulFloat(a DD, b float64) DD {
 	return norm(p, math.FMA(a.Lo, b, e))
 }
 
-// div is long division with three quotient digits; exact when the quotient
-// is a float64.
+// div is DWDivDW of the same paper with fused residues: relative error below
+// 2^-103, and exact when the quotient is a float64.
 func div(a, b DD) DD {
-	q1 := a.Hi / b.Hi
-	r := add(a, mulFloat(b, -q1))
-	q2 := r.Hi / b.Hi
-	r = add(r, mulFloat(b, -q2))
-	q3 := r.Hi / b.Hi
-	q1, q2 = fastTwoSum(q1, q2)
-	return norm(q1, q2+q3)
+	q := a.Hi / b.Hi
+	r := math.FMA(-q, b.Hi, a.Hi) + a.Lo
+	return norm(q, math.FMA(-q, b.Lo, r)/b.Hi)
 }
 
 // scale multiplies by 2^k, exactly: for k in [-1022, 1023] and no overflow

@@ -15,7 +15,7 @@ func erfcx(x DD) DD {
 }
 
 // horner evaluates lead[0] + lead[1]*y + ... with the coefficients of tail,
-// those of the highest powers, in float64.
+// those of the highest powers, in float64. The terms must fall.
 func horner(lead []DD, tail []float64, y DD) DD {
 	h := y.Hi
 	t := tail[len(tail)-1]
@@ -25,7 +25,7 @@ func horner(lead []DD, tail []float64, y DD) DD {
 	n := len(lead) - 1
 	s := addFloat(lead[n], float64(t*h))
 	for i := n - 1; i >= 0; i-- {
-		s = add(lead[i], mul(s, y))
+		s = addFast(lead[i], mul(s, y))
 	}
 	return s
 }

@@ -50,7 +50,6 @@ func log1pSmall(r DD) DD {
 }
 
 // Log returns the natural logarithm. Log(±0) = -Inf, Log(x < 0) = NaN.
-// For a DD the relative error near 1 is that of an argument off by 2^-106.
 func (x DD) Log() DD {
 	switch {
 	case x.IsNaN() || math.IsInf(x.Hi, 1):

@@ -27,18 +27,20 @@ const rndn = 0 // MPFR_RNDN
 
 // libmpfr is the part of MPFR that the tests use, by C names.
 type libmpfr struct {
-	init2    func(x *mpfrT, prec int)
-	clear    func(x *mpfrT)
-	setD     func(x *mpfrT, v float64, rnd int32) int32
-	getD     func(x *mpfrT, rnd int32) float64
-	lgamma   func(r *mpfrT, sign *int32, x *mpfrT, rnd int32) int32
-	constPi  func(r *mpfrT, rnd int32) int32
-	mul2si   func(r, x *mpfrT, k int, rnd int32) int32
-	version  func() string
-	setStr   func(x *mpfrT, s string, base, rnd int32) int32
-	unary    map[string]func(r, x *mpfrT, rnd int32) int32
-	binary   map[string]func(r, x, y *mpfrT, rnd int32) int32
-	versionS string
+	init2      func(x *mpfrT, prec int)
+	clear      func(x *mpfrT)
+	setD       func(x *mpfrT, v float64, rnd int32) int32
+	getD       func(x *mpfrT, rnd int32) float64
+	lgamma     func(r *mpfrT, sign *int32, x *mpfrT, rnd int32) int32
+	constPi    func(r *mpfrT, rnd int32) int32
+	constEuler func(r *mpfrT, rnd int32) int32
+	zetaUI     func(r *mpfrT, n uint, rnd int32) int32
+	mul2si     func(r, x *mpfrT, k int, rnd int32) int32
+	version    func() string
+	setStr     func(x *mpfrT, s string, base, rnd int32) int32
+	unary      map[string]func(r, x *mpfrT, rnd int32) int32
+	binary     map[string]func(r, x, y *mpfrT, rnd int32) int32
+	versionS   string
 }
 
 var loadMPFR = sync.OnceValues(func() (*libmpfr, error) {
@@ -67,6 +69,8 @@ var loadMPFR = sync.OnceValues(func() (*libmpfr, error) {
 	reg(&m.getD, "get_d")
 	reg(&m.lgamma, "lgamma")
 	reg(&m.constPi, "const_pi")
+	reg(&m.constEuler, "const_euler")
+	reg(&m.zetaUI, "zeta_ui")
 	reg(&m.mul2si, "mul_2si")
 	reg(&m.setStr, "set_str")
 	reg(&m.version, "get_version")

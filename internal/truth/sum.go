@@ -5,46 +5,63 @@ import (
 	"math/bits"
 )
 
-// Sum returns the sum of xs in double-double: the error is below
-// 2*len(xs)*2^-106 times the sum of magnitudes. [Accumulator] is exact.
-func Sum(xs []float64) DD {
-	var hi, lo float64
-	for _, x := range xs {
-		s, e := twoSum(hi, x)
-		hi, lo = fastTwoSum(s, e+lo)
-	}
-	if !finite(hi) || !finite(lo) {
-		return exactSum(xs)
-	}
-	return DD{hi, lo}
+// A lane is a running double-double sum. Four of them keep the processor
+// busy, each addition depending on the one before it in its lane.
+type lane struct{ hi, lo float64 }
+
+// add adds x+e, |e| being at most an ulp of x.
+func (l *lane) add(x, e float64) {
+	s, f := twoSum(l.hi, x)
+	l.hi, l.lo = fastTwoSum(s, f+(e+l.lo))
 }
 
-// exactSum settles what Sum cannot: infinities, NaN and overflow on the way
-// to a finite sum.
-func exactSum(xs []float64) DD {
+// lanesSum returns the sum of the lanes, and whether it met no infinity, NaN
+// or overflow.
+func lanesSum(l *[4]lane) (sum DD, ok bool) {
+	for _, v := range l {
+		if !finite(v.hi) || !finite(v.lo) || math.Abs(v.hi) > huge {
+			return DD{}, false
+		}
+	}
+	return add(add(l[0].dd(), l[1].dd()), add(l[2].dd(), l[3].dd())), true
+}
+
+func (l *lane) dd() DD { return DD{l.hi, l.lo} }
+
+// sum adds xs, their bits masked: to drop the sign.
+func sum(xs []float64, mask uint64) DD {
+	var l [4]lane
+	i := 0
+	for ; i+4 <= len(xs); i += 4 {
+		x := xs[i : i+4 : i+4]
+		l[0].add(masked(x[0], mask), 0)
+		l[1].add(masked(x[1], mask), 0)
+		l[2].add(masked(x[2], mask), 0)
+		l[3].add(masked(x[3], mask), 0)
+	}
+	for ; i < len(xs); i++ {
+		l[0].add(masked(xs[i], mask), 0)
+	}
+	if s, ok := lanesSum(&l); ok {
+		return s
+	}
 	var a Accumulator
 	for _, x := range xs {
-		a.Add(x)
+		a.Add(masked(x, mask))
 	}
 	return a.Sum()
 }
 
-// SumAbs returns the sum of |x|, as [Sum] does.
-func SumAbs(xs []float64) DD {
-	var hi, lo float64
-	for _, x := range xs {
-		s, e := twoSum(hi, math.Abs(x))
-		hi, lo = fastTwoSum(s, e+lo)
-	}
-	if !finite(hi) || !finite(lo) {
-		var a Accumulator
-		for _, x := range xs {
-			a.Add(math.Abs(x))
-		}
-		return a.Sum()
-	}
-	return DD{hi, lo}
+func masked(x float64, mask uint64) float64 {
+	return math.Float64frombits(math.Float64bits(x) & mask)
 }
+
+// Sum returns the sum of xs in double-double: the error is below
+// 2*len(xs)*2^-106 times the sum of magnitudes. [Accumulator] is exact.
+func Sum(xs []float64) DD { return sum(xs, math.MaxUint64) }
+
+// SumAbs returns the sum of |x|, as [Sum] does.
+func SumAbs(xs []float64) DD { return sum(xs, math.MaxInt64) }
 
 // Dot returns the sum of x[i]*y[i] in double-double: the error is below
 // 2*len(x)*2^-106 times the sum of magnitudes, plus 2^-1074 for each product
@@ -53,20 +70,26 @@ func Dot(x, y []float64) DD {
 	if len(x) != len(y) {
 		panic("truth: Dot of vectors of different length")
 	}
-	var hi, lo float64
+	var l [4]lane
+	i := 0
+	for ; i+4 <= len(x); i += 4 {
+		v, w := x[i:i+4:i+4], y[i:i+4:i+4]
+		l[0].add(twoProd(v[0], w[0]))
+		l[1].add(twoProd(v[1], w[1]))
+		l[2].add(twoProd(v[2], w[2]))
+		l[3].add(twoProd(v[3], w[3]))
+	}
+	for ; i < len(x); i++ {
+		l[0].add(twoProd(x[i], y[i]))
+	}
+	if s, ok := lanesSum(&l); ok {
+		return s
+	}
+	var a Accumulator
 	for i, v := range x {
-		p, f := twoProd(v, y[i])
-		s, e := twoSum(hi, p)
-		hi, lo = fastTwoSum(s, e+(f+lo))
+		a.AddProd(v, y[i])
 	}
-	if !finite(hi) || !finite(lo) {
-		var a Accumulator
-		for i, v := range x {
-			a.AddProd(v, y[i])
-		}
-		return a.Sum()
-	}
-	return DD{hi, lo}
+	return a.Sum()
 }
 
 // Mean returns the arithmetic mean of xs: NaN if there are none, infinite
@@ -74,19 +97,26 @@ func Dot(x, y []float64) DD {
 func Mean(xs []float64) DD { return Sum(xs).DivFloat(float64(len(xs))) }
 
 // MeanVariance returns the mean of xs and the mean of (x-mean)^2, that is
-// the variance with divisor len(xs), in two passes.
+// the variance with divisor len(xs), in two passes. The mean is good to
+// 2^-106*len(xs) of the mean magnitude; that squared is its share in the
+// variance, so the variance is relatively exact however large mean/deviation.
 func MeanVariance(xs []float64) (mean, variance DD) {
 	mean = Mean(xs)
-	var s, c DD
-	for _, x := range xs {
-		d := DD{Hi: x}.Sub(mean)
-		s = s.Add(d.Mul(d))
-		c = c.Add(d)
-	}
-	// The second sum would be zero but for the rounding of mean
-	// (Chan, Golub, LeVeque).
 	n := float64(len(xs))
-	return mean, s.Sub(c.Mul(c).DivFloat(n)).DivFloat(n)
+	m := mean.Neg()
+	var s DD
+	for _, x := range xs {
+		d := addFloat(m, x)
+		s = add(s, mul(d, d))
+	}
+	if !finite(s.Hi) || !finite(s.Lo) || s.Hi > huge || s.Hi < tiny {
+		s = DD{}
+		for _, x := range xs {
+			d := m.AddFloat(x)
+			s = s.Add(d.Mul(d))
+		}
+	}
+	return mean, s.DivFloat(n)
 }
 
 // An Accumulator is an exact sum of float64s and of products of two. It

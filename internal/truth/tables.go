@@ -306,6 +306,74 @@ var erfTail = [9]float64{
 	0x1.ab5cc31489f29p-67,
 }
 
+// lgammaLead and lgammaTail are the coefficients of ln(gamma(2+z))/z in powers of z.
+var lgammaLead = [19]DD{
+	{0x1.b0ee6072093cep-02, 0x1.6cb90701fbfabp-58},
+	{0x1.4a34cc4a60fa6p-02, 0x1.1873d8912200cp-56},
+	{-0x1.13e001a557607p-04, 0x1.fb68be2f8821fp-58},
+	{0x1.51322ac7d8483p-06, 0x1.afc89088cb729p-60},
+	{-0x1.e404fc218f5f2p-08, 0x1.e4a627cf1eb34p-62},
+	{0x1.7add6eadb6c3p-09, -0x1.5b7828c7fd7f4p-64},
+	{-0x1.38ac5c2bf8e08p-10, 0x1.8a4c1cfd9cec8p-65},
+	{0x1.0b36af86396e9p-11, -0x1.0698d6c892967p-65},
+	{-0x1.d3fd4c76d2fc8p-13, 0x1.c7c55cfccbb83p-68},
+	{0x1.a127b0f17d65ap-14, 0x1.9d309aa700268p-69},
+	{-0x1.78de5bd7c81efp-15, 0x1.a20541cde47a6p-72},
+	{0x1.580dcee66eb02p-16, 0x1.260574b258f72p-71},
+	{-0x1.3cbc963ce2243p-17, 0x1.ea56e6c7d5329p-71},
+	{0x1.2597a39f34aacp-18, -0x1.bf911462a7d81p-72},
+	{-0x1.11b2eb7679541p-19, -0x1.c76b0e65ac63ap-75},
+	{0x1.0064cdeb22f0fp-20, 0x1.d0156affdbc11p-75},
+	{-0x1.e2600d93cfd2fp-22, 0x1.130ac39e5c106p-76},
+	{0x1.c76bbb3f07a4dp-23, 0x1.d9a2b77769b52p-77},
+	{-0x1.af5a6cbbf8a97p-24, -0x1.95f227e96d83ep-78},
+}
+
+var lgammaTail = [19]float64{
+	0x1.99b93c2070b0fp-25,
+	-0x1.862c734df3eacp-26,
+	0x1.7469daccfadcdp-27,
+	-0x1.6434a8447aeadp-28,
+	0x1.555a877ffd2c3p-29,
+	-0x1.47b1679258d0ep-30,
+	0x1.3b15d2b2fc10cp-31,
+	-0x1.2f69a9fabe3ep-32,
+	0x1.24932a337434cp-33,
+	-0x1.1a7c26ec2523cp-34,
+	0x1.11116e693ed98p-35,
+	-0x1.08424cbc543d8p-36,
+	0x1.000026e3f644fp-37,
+	-0x1.f07c514fc9f0ap-39,
+	0x1.e1e2026aafcd8p-40,
+	-0x1.d41d56e5ee2e2p-41,
+	0x1.c71c7f6f10e37p-42,
+	-0x1.bacf9a27bc89bp-43,
+	0x1.af28718a10d6ep-44,
+}
+
+// stirlingLead and stirlingTail are Stirling's series for ln(gamma(x)) times x, in powers of 1/x^2.
+var stirlingLead = [7]DD{
+	{0x1.5555555555555p-04, 0x1.5555555555555p-58},
+	{-0x1.6c16c16c16c17p-09, 0x1.f49f49f49f49fp-64},
+	{0x1.a01a01a01a01ap-11, 0x1.a01a01a01a01ap-71},
+	{-0x1.3813813813814p-11, 0x1.fb1fb1fb1fb2p-65},
+	{0x1.b951e2b18ff23p-11, 0x1.5c3a9ce01b952p-65},
+	{-0x1.f6ab0d9993c7dp-10, 0x1.f82553c999b0ep-64},
+	{0x1.a41a41a41a41ap-08, 0x1.069069069069p-62},
+}
+
+var stirlingTail = [9]float64{
+	-0x1.e4286cb0f5398p-06,
+	0x1.6fe96381e068p-03,
+	-0x1.6476701181f3ap+00,
+	0x1.ace44322ce006p+03,
+	-0x1.39b2525cccc1bp+07,
+	0x1.12234e81b4e82p+11,
+	-0x1.1a198ae1c4ab8p+15,
+	0x1.51a2089a6e11ap+19,
+	-0x1.d1089b142d357p+23,
+}
+
 // erfcxTable[i] is the Taylor series of e^(x^2)*erfc(x) about the middle of
 // the i-th interval of erfcx.
 var erfcxTable = [64]struct {

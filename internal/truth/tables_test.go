@@ -129,26 +129,48 @@ func tablesSource(t *testing.T, m *mp) []byte {
 	}
 	p("}\n\n")
 
-	// erf(x)/x in powers of x^2 for x^2 < 1/4.
-	const erfDeg, erfSplit = 20, 12
-	p("// erfLead and erfTail are the coefficients of erf(x)/x in powers of x^2.\nvar erfLead = [%d]DD{\n", erfSplit)
-	coef := quo(bigFloat(2), sqrtPi)
-	var tail []float64
-	for n := range erfDeg + 1 {
-		c := quo(coef, bigFloat(float64(2*n+1)))
-		if n < erfSplit {
+	series := func(name, comment string, split int, cs []*big.Float) {
+		p("// %sLead and %sTail are %s.\nvar %sLead = [%d]DD{\n", name, name, comment, name, split)
+		for _, c := range cs[:split] {
 			p("%s,\n", hexDD(ddOf(c)))
-		} else {
-			f, _ := c.Float64()
-			tail = append(tail, f)
 		}
+		p("}\n\nvar %sTail = [%d]float64{\n", name, len(cs)-split)
+		for _, c := range cs[split:] {
+			f, _ := c.Float64()
+			p("%s,\n", hexFloat(f))
+		}
+		p("}\n\n")
+	}
+
+	// erf(x)/x in powers of x^2 for x^2 < 1/4.
+	var cs []*big.Float
+	coef := quo(bigFloat(2), sqrtPi)
+	for n := range 21 {
+		cs = append(cs, quo(coef, bigFloat(float64(2*n+1))))
 		coef = quo(coef, bigFloat(-float64(n+1)))
 	}
-	p("}\n\nvar erfTail = [%d]float64{\n", len(tail))
-	for _, f := range tail {
-		p("%s,\n", hexFloat(f))
+	series("erf", "the coefficients of erf(x)/x in powers of x^2", 12, cs)
+
+	// lgamma(2+z)/z for |z| <= 1/4.
+	m.reset()
+	euler := m.reg()
+	m.constEuler(euler, rndn)
+	cs = []*big.Float{m.big(m.b("sub", m.f(1), euler))}
+	for k := 2; k <= 38; k++ {
+		z := m.reg()
+		m.zetaUI(z, uint(k), rndn)
+		cs = append(cs, m.big(m.b("div", m.b("sub", z, m.f(1)), m.f(float64(k)*float64(1-k%2*2)))))
 	}
-	p("}\n\n")
+	series("lgamma", "the coefficients of ln(gamma(2+z))/z in powers of z", 19, cs)
+
+	// B[2k]/(2k*(2k-1)).
+	cs = nil
+	for k := int64(1); k <= 16; k++ {
+		r := bernoulli(2 * k)
+		r.Quo(r, big.NewRat(2*k*(2*k-1), 1))
+		cs = append(cs, new(big.Float).SetPrec(bigPrec).SetRat(r))
+	}
+	series("stirling", "Stirling's series for ln(gamma(x)) times x, in powers of 1/x^2", 7, cs)
 
 	// Taylor series of f = erfcx about c: f' = 2xf - 2/sqrt(pi), so
 	// (n+1)a[n+1] = 2c*a[n] + 2a[n-1] for n > 0.
@@ -212,4 +234,17 @@ func machinPi(prec uint) *big.Float {
 	z.Sub(z, new(big.Int).Lsh(atan(239), 2))
 	f := new(big.Float).SetPrec(prec).SetInt(z)
 	return f.SetMantExp(f, -int(prec)-64)
+}
+
+// bernoulli returns the n-th Bernoulli number (Akiyama and Tanigawa).
+func bernoulli(n int64) *big.Rat {
+	a := make([]*big.Rat, n+1)
+	for i := range n + 1 {
+		a[i] = big.NewRat(1, i+1)
+		for j := i; j > 0; j-- {
+			d := new(big.Rat).Sub(a[j-1], a[j])
+			a[j-1] = d.Mul(d, big.NewRat(j, 1))
+		}
+	}
+	return a[0]
 }

@@ -112,8 +112,8 @@ func sincosSmall(r DD) (sin, cos DD) {
 	t = math.FMA(t, u, 1.0/362880)
 	t = math.FMA(t, u, -1.0/5040)
 	s := addFloat(inv120, float64(t*u))
-	s = add(inv6.Neg(), mul(s, d2))
-	sd := add(d, mul(mul(d, d2), s))
+	s = addFast(inv6.Neg(), mul(s, d2))
+	sd := addFast(d, mul(mul(d, d2), s))
 
 	t = 1.0 / 479001600
 	t = math.FMA(t, u, -1.0/3628800)
@@ -126,8 +126,9 @@ func sincosSmall(r DD) (sin, cos DD) {
 		return sd, addFloat(c, 1)
 	}
 	a := &sincosTable[j]
-	sin = add(a.sin, add(mul(a.sin, c), mul(a.cos, sd)))
-	cos = add(a.cos, add(mul(a.cos, c), mul(a.sin, sd).Neg()))
+	// |d| <= t/2, so the first of each pair of products is the larger.
+	sin = addFast(a.sin, addFast(mul(a.cos, sd), mul(a.sin, c)))
+	cos = addFast(a.cos, addFast(mul(a.sin, sd).Neg(), mul(a.cos, c)))
 	return sin, cos
 }
 
