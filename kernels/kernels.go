@@ -18,17 +18,23 @@ import (
 	"strings"
 )
 
-//go:embed hip/*.hip hip/*.h cuda/*.cu cuda/*.h
+//go:embed hip/*.hip hip/*.h hipnv/*.h cuda/*.cu cuda/*.h
 //go:embed prebuilt/*.hsaco.gz prebuilt/*.ptx.gz prebuilt/manifest.json
 var files embed.FS
 
 // The dialects that Source offers.
 const (
-	HIP  = "hip"
-	CUDA = "cuda"
+	HIP   = "hip"
+	CUDA  = "cuda"
+	HIPNV = "hipnv" // the HIP sources for NVRTC, with HIP's names as a header
 )
 
-var extension = map[string]string{HIP: ".hip", CUDA: ".cu"}
+// dialects gives where a dialect's sources lie, and how they end.
+var dialects = map[string]struct{ folder, ext string }{
+	HIP:   {"hip", ".hip"},
+	CUDA:  {"cuda", ".cu"},
+	HIPNV: {"hip", ".hip"},
+}
 
 // Families returns the stems of the device sources, sorted: each is a
 // file in kernels/hip and one in kernels/cuda.
@@ -87,20 +93,27 @@ func unpack(what, name string) ([]byte, error) {
 
 // Source returns a family's source and the headers that it includes, by
 // the name it includes them under. Together they compile without an
-// include path.
+// include path; hip/hip_runtime.h is the compiler's own but for HIPNV.
 func Source(dialect, family string) (src string, headers map[string]string, err error) {
-	ext, ok := extension[dialect]
+	d, ok := dialects[dialect]
 	if !ok {
-		return "", nil, fmt.Errorf("unknown dialect %q: must be hip or cuda", dialect)
+		return "", nil, fmt.Errorf("unknown dialect %q: must be hip, cuda or hipnv", dialect)
 	}
-	name := dialect + "/" + family + ext
+	name := d.folder + "/" + family + d.ext
 	data, err := files.ReadFile(name)
 	if err != nil {
 		return "", nil, fmt.Errorf("no source %s: families are %s: %w", name, strings.Join(Families(), " "), err)
 	}
 	headers = map[string]string{}
-	if err := includes(headers, dialect, string(data)); err != nil {
+	if err := includes(headers, d.folder, string(data)); err != nil {
 		return "", nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if dialect == HIPNV {
+		data, err := files.ReadFile("hipnv/hip_runtime.h")
+		if err != nil {
+			return "", nil, err
+		}
+		headers["hip/hip_runtime.h"] = string(data)
 	}
 	return string(data), headers, nil
 }

@@ -84,6 +84,14 @@ func TestSignaturesAreTheObjects(t *testing.T) {
 				t.Errorf("%s for %s: the object has %d kernels, the source %d", f, arch, got, want)
 			}
 			for _, k := range object.Kernels {
+				// Findings name the line of an instruction.
+				named := false
+				for pc := k.Entry; pc < k.Entry+k.Size; pc += 4 {
+					named = named || strings.Contains(object.Line(pc), f+".hip:")
+				}
+				if !named {
+					t.Errorf("%s for %s: no instruction has a line in %s.hip", k.Name, arch, f)
+				}
 				type arg struct {
 					name string
 					size int

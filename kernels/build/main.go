@@ -103,9 +103,9 @@ func run(args []string, stdout io.Writer) error {
 		}
 	}
 	if *check {
-		return compare(jobs, old, stdout)
+		return compare(prebuilt, jobs, old, stdout)
 	}
-	return update(jobs, dialects, old, stdout)
+	return update(prebuilt, jobs, dialects, old, stdout)
 }
 
 // build runs jobs on all cores and returns their objects in order.
@@ -133,8 +133,8 @@ func build(jobs []*job) ([][]byte, error) {
 }
 
 // compare rebuilds every object and fails where one differs from what is
-// committed, or where there is one that no source makes.
-func compare(jobs []*job, old *kernels.Manifest, stdout io.Writer) error {
+// committed in dir.
+func compare(dir string, jobs []*job, old *kernels.Manifest, stdout io.Writer) error {
 	objects, err := build(jobs)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func compare(jobs []*job, old *kernels.Manifest, stdout io.Writer) error {
 	var errs []error
 	for i, j := range jobs {
 		was := find(old, j.File)
-		got, err := readObject(filepath.Join(prebuilt, j.File))
+		got, err := readObject(filepath.Join(dir, j.File))
 		switch {
 		case was == nil:
 			err = errors.New("is not in the manifest")
@@ -167,13 +167,13 @@ func compare(jobs []*job, old *kernels.Manifest, stdout io.Writer) error {
 	return nil
 }
 
-// update builds what is out of date, removes what no source makes any more
-// and writes the manifest.
-func update(jobs []*job, dialects []string, old *kernels.Manifest, stdout io.Writer) error {
+// update builds what is out of date in dir, removes what no source makes
+// any more and writes the manifest.
+func update(dir string, jobs []*job, dialects []string, old *kernels.Manifest, stdout io.Writer) error {
 	var stale []*job
 	for _, j := range jobs {
 		was := find(old, j.File)
-		if got, err := readObject(filepath.Join(prebuilt, j.File)); err == nil && was != nil && sameInputs(was, j) && hash(got) == was.SHA256 {
+		if got, err := readObject(filepath.Join(dir, j.File)); err == nil && was != nil && sameInputs(was, j) && hash(got) == was.SHA256 {
 			j.SHA256 = was.SHA256
 			continue
 		}
@@ -185,7 +185,7 @@ func update(jobs []*job, dialects []string, old *kernels.Manifest, stdout io.Wri
 	}
 	for i, j := range stale {
 		j.SHA256 = hash(objects[i])
-		if err := writeObject(filepath.Join(prebuilt, j.File), objects[i]); err != nil {
+		if err := writeObject(filepath.Join(dir, j.File), objects[i]); err != nil {
 			return err
 		}
 		fmt.Fprintf(stdout, "%s\t%d bytes\n", j.File, len(objects[i]))
@@ -201,7 +201,7 @@ func update(jobs []*job, dialects []string, old *kernels.Manifest, stdout io.Wri
 		case !slices.Contains(dialects, dialect):
 			m.Objects = append(m.Objects, o)
 		case find(&m, o.File) == nil:
-			if err := os.Remove(filepath.Join(prebuilt, o.File)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			if err := os.Remove(filepath.Join(dir, o.File)); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err
 			}
 			fmt.Fprintf(stdout, "%s\tremoved\n", o.File)
@@ -213,7 +213,7 @@ func update(jobs []*job, dialects []string, old *kernels.Manifest, stdout io.Wri
 		return err
 	}
 	fmt.Fprintf(stdout, "%d objects, %d built\n", len(m.Objects), len(stale))
-	return os.WriteFile(filepath.Join(prebuilt, "manifest.json"), append(text, '\n'), 0o666)
+	return os.WriteFile(filepath.Join(dir, "manifest.json"), append(text, '\n'), 0o666)
 }
 
 func find(m *kernels.Manifest, file string) *kernels.Built {

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/paritycheck/paritycheck/internal/amdgpu/codeobject"
+	"github.com/paritycheck/paritycheck/kernels"
+)
+
+// missing skips the test for want of a tool, or fails it where
+// PARITYCHECK_REQUIRE names the tool.
+func missing(t *testing.T, tool string, reason any) {
+	t.Helper()
+	if slices.Contains(strings.Split(os.Getenv("PARITYCHECK_REQUIRE"), ","), tool) {
+		t.Fatalf("%s is required: %v", tool, reason)
+	}
+	t.Skipf("%s: %v", tool, reason)
+}
+
+func testNVRTC(t *testing.T) *nvrtc {
+	t.Helper()
+	path := os.Getenv("PARITYCHECK_NVRTC")
+	if path == "" {
+		missing(t, "nvrtc", "PARITYCHECK_NVRTC does not name libnvrtc")
+	}
+	n := new(nvrtc)
+	if err := n.load(path, "nvrtc", "PTX"); err != nil {
+		missing(t, "nvrtc", err)
+	}
+	return n
+}
+
+var (
+	entry   = regexp.MustCompile(`(?s)\.visible \.entry (\w+)\((.*?)\)`)
+	kernelN = regexp.MustCompile(`\w+_param_(\d+)`)
+)
+
+// entries lists the kernels of PTX with their parameters, as PTX writes
+// them.
+func entries(ptx []byte) []string {
+	var list []string
+	for _, e := range entry.FindAllSubmatch(ptx, -1) {
+		list = append(list, string(e[1])+"("+string(kernelN.ReplaceAll(e[2], []byte("$1")))+")")
+	}
+	slices.Sort(list)
+	return list
+}
+
+// The HIP sources compile for NVIDIA and give the kernels of the CUDA ones.
+func TestHIPOnNVIDIA(t *testing.T) {
+	n := testNVRTC(t)
+	for _, f := range kernels.Families() {
+		src, headers, err := kernels.Source(kernels.HIPNV, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hip, err := n.ptx(f+".hip", src, headers)
+		if err != nil {
+			t.Errorf("%s: %v", f, err)
+			continue
+		}
+		cuda, err := kernels.PTX(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := entries(hip), entries(cuda); !slices.Equal(got, want) || len(got) == 0 {
+			t.Errorf("%s: HIP gives %v, CUDA %v", f, got, want)
+		}
+	}
+}
+
+// What hip_runtime.h offers, kernels/hip using it or not.
+func TestHIPNames(t *testing.T) {
+	n := testNVRTC(t)
+	_, headers, err := kernels.Source(kernels.HIPNV, kernels.Families()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	ptx, err := n.ptx("names.hip", `#include <hip/hip_runtime.h>
+extern "C" __global__ void names(float *x, unsigned long long *b, _Float16 *h) {
+  HIP_DYNAMIC_SHARED(float, lds)
+  unsigned i = hipBlockIdx_x * hipBlockDim_x + hipThreadIdx_x;
+  float v = x[i];
+  for (int m = warpSize / 2; m > 0; m /= 2)
+    v += __shfl_xor(v, m) + __shfl_down(v, m) + __shfl_up(v, m, 32) + __shfl(v, 0);
+  lds[hipThreadIdx_x] = v;
+  __syncthreads();
+  b[i] = __ballot(v > 0) + __any(v > 1) + __all(v > 2);
+  h[i] = static_cast<_Float16>(lds[hipThreadIdx_x ^ 1] + h[i + 1]);
+}`, headers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"shfl.sync.bfly", "shfl.sync.down", "shfl.sync.up", "shfl.sync.idx", "vote.sync.ballot", "vote.sync.any", "vote.sync.all", "cvt.rn.f16.f32", "cvt.f32.f16"} {
+		if !bytes.Contains(ptx, []byte(want)) {
+			t.Errorf("got no %s in the PTX", want)
+		}
+	}
+}
+
+// NVRTC must not fuse what the source does not.
+func TestNoContraction(t *testing.T) {
+	n := testNVRTC(t)
+	ptx, err := n.ptx("k.cu", `extern "C" __global__ void k(float *x) { x[0] = x[1] * x[2] + x[3]; }`, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(ptx, []byte("fma.")) || !bytes.Contains(ptx, []byte("mul.f32")) && !bytes.Contains(ptx, []byte("mul.rn.f32")) {
+		t.Errorf("got\n%s\nwant mul and add", ptx)
+	}
+}
+
+func TestCompileError(t *testing.T) {
+	n := testNVRTC(t)
+	_, err := n.ptx("bad.cu", "\nextern \"C\" __global__ void k() { nosuch(); }", nil)
+	if err == nil || !strings.Contains(err.Error(), "bad.cu(2)") || !strings.Contains(err.Error(), "nosuch") {
+		t.Errorf("got %v, want the compiler's log with file and line", err)
+	}
+}
+
+// The HIP sources compile with hiprtc and no include path.
+func TestHIPRTC(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var r rtc
+	var err error
+	for _, lib := range []string{"libhiprtc.so", "libamdhip64.so", "libamdhip64.so.5"} {
+		if err = r.load(lib, "hiprtc", "Code"); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		missing(t, "hip", err)
+	}
+	for _, f := range kernels.Families() {
+		src, headers, err := kernels.Source(kernels.HIP, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		image, err := r.compile(f+".hip", src, headers, []string{"--gpu-architecture=gfx90a", "-O3", "-ffp-contract=off"})
+		if err != nil {
+			t.Errorf("%s: %v", f, err)
+			continue
+		}
+		object, err := codeobject.Parse(image, "gfx90a")
+		if err != nil {
+			t.Errorf("%s: %v", f, err)
+			continue
+		}
+		sigs, err := kernels.ParseSignatures(src, headers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := len(object.Kernels), len(sigs); got != want {
+			t.Errorf("%s: hiprtc gives %d kernels, want %d", f, got, want)
+		}
+	}
+}
