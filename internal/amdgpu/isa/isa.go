@@ -122,6 +122,8 @@ const (
 	Const            // Imm is a number that is part of the instruction, such as SOPK's simm16
 	Off              // "off": no address register
 	RegList          // the address registers of an image instruction, in Inst.NSA
+	Attr             // interpolation attribute Reg, channel Imm
+	Param            // interpolation parameter Imm: 0 p10, 1 p20, 2 p0
 )
 
 // Special registers and values, the Reg of an operand of kind Special.
@@ -154,14 +156,15 @@ type Type uint8
 
 // The operand types.
 const (
-	B32   Type = iota
-	I16        // float inline constants are those of f16, in the low half
-	F16        // as I16
-	BF16       // float inline constants are bf16
-	V2I16      // pair of 16-bit integers: float inline constants are f32 bits
-	V2F16      // pair of f16: float inline constants are f16 in the low half
-	B64        // literals are sign-extended
-	F64        // a literal is the high half
+	B32    Type = iota
+	I16         // float inline constants are those of f16, in the low half
+	F16         // as I16
+	BF16        // float inline constants are bf16
+	V2I16       // pair of 16-bit integers: float inline constants are f32 bits
+	V2F16       // pair of f16: float inline constants are f16 in the low half
+	V2BF16      // as V2F16 with bf16
+	B64         // literals are zero-extended
+	F64         // a literal is the high half
 )
 
 // An Operand is one operand. Operands that are no registers have their
@@ -235,7 +238,7 @@ type DPPCtrl struct {
 }
 
 // Flags are the one-bit fields of memory instructions.
-type Flags uint16
+type Flags uint32
 
 // The flags.
 const (
@@ -255,6 +258,7 @@ const (
 	DA // da of gfx9
 	R128
 	A16
+	NV // nv of gfx9's scalar memory
 )
 
 // An Inst is one decoded instruction. Sources and destinations stand in
@@ -295,7 +299,8 @@ type Inst struct {
 	NNSA             uint8
 	NSA              [13]uint8
 
-	op *opRow
+	op  *opRow
+	bad uint8 // bit k: LLVM remarks on the k-th printed operand
 }
 
 // Has reports whether flag f is set.
@@ -332,4 +337,34 @@ type OpInfo struct {
 	Name   string
 	Enc    Encoding
 	Opcode int
+}
+
+// Ops lists the known opcodes of an architecture in the order of the
+// encodings. Variants of an encoding (SDWA, DPP, offen, saddr, ...) are not
+// listed apart.
+func Ops(a Arch) []OpInfo {
+	var ops []OpInfo
+	for t, rows := range tables[a] {
+		info := tableInfo[t]
+		if !listed(uint8(t)) {
+			continue
+		}
+		for op := range rows {
+			if rows[op].name != "" {
+				ops = append(ops, OpInfo{rows[op].name, info.enc, op})
+			}
+		}
+	}
+	return ops
+}
+
+// listed reports whether a table is the first of its encoding.
+func listed(t uint8) bool {
+	switch t {
+	case tSCRATCHS:
+		return true
+	case tSCRATCH:
+		return false
+	}
+	return t == 0 || tableInfo[t].enc != tableInfo[t-1].enc && tableInfo[t].form != SDWA && tableInfo[t].form != DPP16 && tableInfo[t].form != DPP8
 }
