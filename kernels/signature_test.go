@@ -29,6 +29,30 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
+// Every unary op of candle has its kernel in every float type.
+func TestUnarySymbols(t *testing.T) {
+	sigs, err := kernels.Signatures(kernels.HIP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dtype := range []string{"f64", "f32", "f16", "bf16"} {
+		layout := []kernels.Param{{CType: "u64", Name: "numel"}, {CType: "u64", Name: "num_dims"}, {CType: "const u64*", Name: "info"}}
+		data := []kernels.Param{{CType: "const " + dtype + "*", Name: "inp"}, {CType: dtype + "*", Name: "out"}}
+		check := func(op string, want []kernels.Param) {
+			t.Helper()
+			if got := sigs["u"+op+"_"+dtype]; !slices.Equal(got, want) {
+				t.Errorf("u%s_%s: got %v, want %v", op, dtype, got, want)
+			}
+		}
+		for op := range strings.FieldsSeq("copy neg recip exp log sin cos tanh erf ceil floor round normcdf abs sqr sqrt gelu gelu_erf relu silu sign sigmoid") {
+			check(op, slices.Concat(layout, data))
+		}
+		for op := range strings.FieldsSeq("elu powf") {
+			check(op, slices.Concat(layout, []kernels.Param{{CType: dtype, Name: "param"}}, data))
+		}
+	}
+}
+
 func TestDialectsAgree(t *testing.T) {
 	hip, err := kernels.Signatures(kernels.HIP)
 	if err != nil {

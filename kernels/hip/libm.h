@@ -1,0 +1,31 @@
+// The math functions, at the library's full accuracy, for float and double
+// under one name. kernels/cuda/libm.h offers the same.
+#pragma once
+
+#include "types.h"
+
+namespace m {
+
+#define MATH(name)                                                             \
+  __device__ inline float name(float x) { return ::name##f(x); }               \
+  __device__ inline double name(double x) { return ::name(x); }
+
+MATH(exp)
+MATH(log)
+MATH(sin)
+MATH(cos)
+MATH(tanh)
+MATH(erf)
+MATH(normcdf)
+MATH(sqrt)
+MATH(fabs)
+MATH(ceil)
+MATH(floor)
+MATH(round) // half away from zero
+
+#undef MATH
+
+__device__ inline float pow(float x, float y) { return ::powf(x, y); }
+__device__ inline double pow(double x, double y) { return ::pow(x, y); }
+
+} // namespace m
