@@ -316,7 +316,10 @@ func set(name string, in []bool, n int) string {
 			}
 		}
 	}
-	for p := 2; p <= size/2; p++ {
+	for _, p := range periods {
+		if p > size/2 {
+			break
+		}
 		if s := residues(name, in, p, n); s != "" {
 			return s
 		}
@@ -332,6 +335,10 @@ func set(name string, in []bool, n int) string {
 	}
 	return ""
 }
+
+// periods are the distances at which faults repeat: vectors, lanes,
+// waves, blocks, and small odd sizes.
+var periods = []int{2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 256, 512, 1024}
 
 // residues words the set as one run of residues modulo p, or is empty.
 func residues(name string, in []bool, p, n int) string {
@@ -374,14 +381,8 @@ func residues(name string, in []bool, p, n int) string {
 // lane, a wave or a block do.
 func (g *geometry) period(opts Options) string {
 	n := len(g.mask)
-	periods := []int{2, 3, 4, 8, 16, 32, 64, 128, 256, 512, 1024}
-	for _, p := range []int{opts.Wave, opts.Block} {
-		if p > 1 {
-			periods = append(periods, p)
-		}
-	}
-	for _, p := range periods {
-		if n < 3*p {
+	for _, p := range append(periods[:len(periods):len(periods)], opts.Wave, opts.Block) {
+		if p < 2 || n < 3*p {
 			continue
 		}
 		if s := residues("the index", g.mask, p, g.total); s != "" {

@@ -44,6 +44,14 @@ type stats struct {
 	// truths lie between the type's numbers.
 	nearSigned, nearPull float64
 	ulpSquare            float64 // of one ulp in this unit
+
+	groups []group // of elements that share an error; empty where none do
+}
+
+// A group is the sums of one group's elements.
+type group struct {
+	n            int
+	signed, pull float64
 }
 
 func (s *stats) mean(sum float64) float64 {
@@ -54,6 +62,31 @@ func (s *stats) mean(sum float64) float64 {
 }
 
 func (s *stats) rms() float64 { return math.Sqrt(s.mean(s.square)) }
+
+// samples is the number of errors that are independent of each other.
+func (s *stats) samples() int {
+	if len(s.groups) == 0 {
+		return s.n
+	}
+	return len(s.groups)
+}
+
+// deviation is the standard deviation of one sample of a mean error: of
+// the groups' means, or no less than an ulp, as numerics.md 0.3 has it,
+// where there are none.
+func (s *stats) deviation(of func(g group) float64) float64 {
+	if len(s.groups) < 2 {
+		return max(s.rms(), s.ulp())
+	}
+	var sum, square float64
+	for _, g := range s.groups {
+		m := of(g) / float64(g.n)
+		sum += m
+		square += m * m
+	}
+	n := float64(len(s.groups))
+	return math.Sqrt(max(0, (square-sum*sum/n)/(n-1)))
+}
 
 // ulp is the root mean square of one ulp in the unit of s.
 func (s *stats) ulp() float64 { return math.Sqrt(s.mean(s.ulpSquare)) }
@@ -78,7 +111,7 @@ func measure(e *Expected, got *tensor.Tensor) (*measured, error) {
 		ulps   = make([]float64, 0, n)
 		shares = make([]float64, 0, n)
 
-		first, worst          = -1, -1
+		first, worst, last    = -1, -1, -1
 		ulpSq, ulpSum, pull   float64
 		shareSq, errSq, trSq  float64
 		nFinite               int
@@ -179,6 +212,16 @@ func measure(e *Expected, got *tensor.Tensor) (*measured, error) {
 		st.nearSigned += near
 		st.nearPull += sign * near
 		st.ulpSquare += w * w
+		if e.Group > 1 {
+			if k := i / e.Group; k != last {
+				last = k
+				st.groups = append(st.groups, group{})
+			}
+			g := &st.groups[len(st.groups)-1]
+			g.n++
+			g.signed += x
+			g.pull += sign * x
+		}
 	}
 	d.Share, d.ShareLikely = Num(share), Num(likely)
 	d.MaxULP, d.MaxAbs = Num(maxULP), Num(maxAbs)
@@ -293,7 +336,7 @@ func quantiles(vals []float64, qs ...float64) []float64 {
 		return out
 	}
 	rank := func(q float64) int { return min(max(int(math.Ceil(q*float64(n)))-1, 0), n-1) }
-	if n < 1<<14 {
+	if n < 1<<12 {
 		slices.Sort(vals)
 		for k, q := range qs {
 			out[k] = vals[rank(q)]

@@ -50,26 +50,23 @@ func worse(e *Expected, b, a *measured, name, other string) []Warning {
 	if unlikely(b) && !unlikely(a) {
 		add("unlikely_often", "%d of %s's %d elements exceed the likely bound", b.Unlikely, name, b.N)
 	}
-	samples := b.stats.n
-	if e.Group > 1 {
-		samples /= e.Group
-	}
-	if samples < fewestSamples {
+	s, ulp := &b.stats, b.stats.ulp()
+	if s.samples() < fewestSamples {
 		return out
 	}
+	sigmas := biasSigmas / math.Sqrt(float64(s.samples()))
 	unit := "ulp"
 	if !e.ULP {
 		unit = "of the bound"
 	}
-	s, ulp := &b.stats, b.stats.ulp()
 	rms := s.rms()
-	spread := max(rms, ulp) * biasSigmas / math.Sqrt(float64(samples))
+	pulls := sigmas * s.deviation(func(g group) float64 { return g.pull })
+	signs := sigmas * s.deviation(func(g group) float64 { return g.signed })
 	if a == nil {
 		if b.half(e) && float64(b.RMSULP) <= loneRMS {
-			limit := spread + loneBias*ulp
-			if p := s.mean(s.nearPull); math.Abs(p) > limit {
+			if p := s.mean(s.nearPull); math.Abs(p) > pulls+loneBias*ulp {
 				add("biased", "%s errs %s by %.3g %s in the mean: the store does not round to nearest", name, inward(p), math.Abs(p), unit)
-			} else if p := s.mean(s.nearSigned); math.Abs(p) > limit {
+			} else if p := s.mean(s.nearSigned); math.Abs(p) > signs+loneBias*ulp {
 				add("biased", "%s errs %s by %.3g %s in the mean: the store does not round to nearest", name, upward(p), math.Abs(p), unit)
 			}
 		}
@@ -82,11 +79,10 @@ func worse(e *Expected, b, a *measured, name, other string) []Warning {
 	if p, q := float64(b.P999Share), float64(a.P999Share); b.N >= tailFewest && p > tailFactor*q+tailFloor {
 		add("tail", "%s's 99.9th percentile is %.3g of the bound, %s's %.3g", name, p, other, q)
 	}
-	limit := spread + biasFloor*ulp
-	biased := func(p, q float64) bool { return math.Abs(p) > limit && math.Abs(q) <= limit }
-	if p, q := s.mean(s.pull), o.mean(o.pull); biased(p, q) {
+	biased := func(p, q, limit float64) bool { return math.Abs(p) > limit && math.Abs(q) <= limit }
+	if p, q := s.mean(s.pull), o.mean(o.pull); biased(p, q, pulls+biasFloor*ulp) {
 		add("biased", "%s errs %s by %.3g %s in the mean, %s by %.3g", name, inward(p), math.Abs(p), unit, other, math.Abs(q))
-	} else if p, q := s.mean(s.signed), o.mean(o.signed); biased(p, q) {
+	} else if p, q := s.mean(s.signed), o.mean(o.signed); biased(p, q, signs+biasFloor*ulp) {
 		add("biased", "%s errs %s by %.3g %s in the mean, %s by %.3g", name, upward(p), math.Abs(p), unit, other, math.Abs(q))
 	}
 	return out
