@@ -1,0 +1,222 @@
+// What both stub drivers share: device memory, faults, modules, launches.
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+// Codes that cuda.h and hip_runtime_api.h share.
+enum {
+	OK = 0,
+	INVALID_VALUE = 1,
+	OUT_OF_MEMORY = 2,
+	NOT_INITIALIZED = 3,
+	NO_DEVICE = 100,
+	INVALID_DEVICE = 101,
+	INVALID_IMAGE = 200,
+	INVALID_CONTEXT = 201,
+	INVALID_HANDLE = 400,
+	NOT_FOUND = 500,
+	ILLEGAL_ADDRESS = 700,
+	LAUNCH_FAILED = 719,
+};
+
+// Device memory: one arena, first fit, so that neighbours touch.
+enum { ARENA = 64 << 20, ALIGN = 256, SPANS = 4096 };
+static unsigned char arena[ARENA] __attribute__((aligned(4096)));
+static struct { uint64_t off, size; } spans[SPANS]; // by offset
+static int nspans;
+
+static long number(const char *env, long otherwise) {
+	const char *s = getenv(env);
+	return s && *s ? atol(s) : otherwise;
+}
+
+static int mem_alloc(uint64_t *ptr, uint64_t size) {
+	uint64_t room = (size + ALIGN - 1) / ALIGN * ALIGN, at = 0, limit = number("STUB_MEMORY", ARENA);
+	if (size == 0) return INVALID_VALUE;
+	int i = 0;
+	for (; i < nspans && at + room > spans[i].off; i++) at = spans[i].off + (spans[i].size + ALIGN - 1) / ALIGN * ALIGN;
+	if (size > limit || at + room > limit || nspans == SPANS) return OUT_OF_MEMORY;
+	memmove(&spans[i + 1], &spans[i], (nspans++ - i) * sizeof spans[0]);
+	spans[i].off = at, spans[i].size = size;
+	*ptr = (uint64_t)(uintptr_t)(arena + at);
+	return OK;
+}
+
+static int mem_free(uint64_t ptr) {
+	for (int i = 0; i < nspans; i++)
+		if ((uint64_t)(uintptr_t)(arena + spans[i].off) == ptr) {
+			memmove(&spans[i], &spans[i + 1], (--nspans - i) * sizeof spans[0]);
+			return OK;
+		}
+	return INVALID_VALUE;
+}
+
+// in says whether n bytes at ptr lie in the arena: what a kernel can reach.
+static int in(uint64_t ptr, uint64_t n) {
+	uint64_t base = (uint64_t)(uintptr_t)arena;
+	return ptr >= base && n <= ARENA && ptr - base <= ARENA - n;
+}
+
+// owned says whether n bytes at ptr lie in one allocation: what a copy may touch.
+static int owned(uint64_t ptr, uint64_t n) {
+	for (int i = 0; i < nspans; i++) {
+		uint64_t base = (uint64_t)(uintptr_t)(arena + spans[i].off);
+		if (ptr >= base && n <= spans[i].size && ptr - base <= spans[i].size - n) return 1;
+	}
+	return 0;
+}
+
+static int lost;        // error of every call from now on
+static int pending;     // error that waiting for the last launch returns, and then is lost
+static int hanging;     // waiting for the last launch does not return
+static int flip;        // the next kernel spoils its output
+
+static void hang(void) { for (;;) pause(); }
+
+// enter logs and counts a call of function and does what STUB_FAULTS has
+// for it. Its result is what the call returns at once, or OK to go on.
+static int enter(const char *function, int launch) {
+	const char *log = getenv("STUB_LOG");
+	if (log && *log) {
+		FILE *f = fopen(log, "a");
+		if (f) fprintf(f, "%s\n", function), fclose(f);
+	}
+	static struct { const char *name; long calls; } counts[64];
+	long call = 0;
+	for (int i = 0; i < 64; i++) {
+		if (!counts[i].name) counts[i].name = function;
+		if (!strcmp(counts[i].name, function)) {
+			call = ++counts[i].calls;
+			break;
+		}
+	}
+	const char *s = getenv("STUB_FAULTS");
+	size_t len = strlen(function);
+	for (; s && *s; s = strchr(s, ','), s = s ? s + 1 : NULL) {
+		if (strncmp(s, function, len) || s[len] != ':') continue;
+		const char *n = s + len + 1, *action = strchr(n, ':');
+		if (!action || (*n != '*' && atol(n) != call)) continue;
+		action++;
+		if (!strncmp(action, "lost=", 5)) return lost = atoi(action + 5);
+		if (!strncmp(action, "fault=", 6)) { pending = atoi(action + 6); continue; }
+		if (!strncmp(action, "hang", 4)) { if (!launch) hang(); hanging = 1; continue; }
+		if (!strncmp(action, "abort", 5)) abort();
+		if (!strncmp(action, "segv", 4)) { signal(SIGSEGV, SIG_DFL); raise(SIGSEGV); }
+		if (!strncmp(action, "exit", 4)) _exit(0);
+		if (!strncmp(action, "flip", 4)) { flip = 1; continue; }
+		return atoi(action);
+	}
+	return lost;
+}
+
+static int wait_all(void) {
+	if (hanging) hang();
+	if (pending) lost = pending, pending = 0;
+	return lost;
+}
+
+#include "kernels.h"
+
+// A module is the set of kernels that an image names.
+struct module { int magic; uint64_t has; };
+enum { MODULE = 0x6d6f6431, UNLOADED = 0x6d6f6430 };
+
+// elf_size is the length of an ELF file by its own header.
+static size_t elf_size(const unsigned char *e) {
+	uint64_t off;
+	uint16_t n;
+	memcpy(&off, e + 40, 8);
+	memcpy(&n, e + 60, 2);
+	return off + 64 * n;
+}
+
+// mentions says whether the image has prefix, name and suffix in a row,
+// and behind them no more of a name.
+static int mentions(const char *image, size_t len, const char *prefix, const char *name, const char *suffix) {
+	char want[256];
+	int n = snprintf(want, sizeof want, "%s%s%s", prefix, name, suffix);
+	for (const char *p = image; (p = memmem(p, len - (p - image), want, n)); p++) {
+		char c = p[n];
+		if (!(c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'))) return 1;
+	}
+	return 0;
+}
+
+static int module_load(struct module **out, const char *image, const char *text_prefix, const char *prefix, const char *suffix) {
+	struct module *m = calloc(1, sizeof *m);
+	int elf = !memcmp(image, "\x7f" "ELF", 4);
+	size_t len = elf ? elf_size((const unsigned char *)image) : strlen(image);
+	if (!elf && !text_prefix) return INVALID_IMAGE;
+	size_t end = len;
+	while (!elf && end && strchr(" \n", image[end - 1])) end--;
+	if (!elf && (!strstr(image, ".target") || image[end - 1] != '}')) return 218; // invalid PTX
+	m->magic = MODULE;
+	for (int i = 0; kernels[i].name; i++)
+		if (elf ? mentions(image, len, prefix, kernels[i].name, suffix) : mentions(image, len, text_prefix, kernels[i].name, ""))
+			m->has |= (uint64_t)1 << i;
+	*out = m;
+	return OK;
+}
+
+static int module_function(const struct kernel **f, const struct module *m, const char *name) {
+	if (!m || m->magic != MODULE) return INVALID_HANDLE;
+	for (int i = 0; kernels[i].name; i++)
+		if (!strcmp(kernels[i].name, name) && m->has >> i & 1) {
+			*f = &kernels[i];
+			return OK;
+		}
+	return NOT_FOUND;
+}
+
+static int module_unload(struct module *m) {
+	if (!m || m->magic != MODULE) return INVALID_HANDLE;
+	m->magic = UNLOADED;
+	return OK;
+}
+
+// launch checks what a driver checks, and runs the kernel. The argument
+// block comes in extra, which ends with end: 0 for CUDA, 3 for HIP.
+static int launch(const struct kernel *f, const unsigned grid[3], const unsigned block[3], unsigned shared,
+		void **params, void **extra, uintptr_t end, unsigned shared_max) {
+	const unsigned char *args = NULL;
+	size_t size = 0;
+	if (!f || f < kernels || f >= kernels + sizeof kernels / sizeof kernels[0]) return INVALID_HANDLE;
+	if (params) return INVALID_VALUE;
+	for (int i = 0; extra; i += 2) {
+		uintptr_t key = (uintptr_t)extra[i];
+		if (key == end) break;
+		if (key == 1) args = extra[i + 1];
+		else if (key == 2) size = *(size_t *)extra[i + 1];
+		else return INVALID_VALUE;
+	}
+	if (size != f->args || (size && !args)) return INVALID_VALUE;
+	uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+	if (!grid[0] || !grid[1] || !grid[2] || !threads || threads > 1024 || block[2] > 64) return INVALID_VALUE;
+	if (shared > shared_max) return INVALID_VALUE;
+	struct launch l = {args, {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared};
+	int r = f->run(&l);
+	if (r == HANG) hanging = 1;
+	else if (r) pending = r;
+	if (flip && !r && f->pointer >= 0) {
+		uint64_t p;
+		memcpy(&p, args + f->pointer, 8);
+		if (in(p, 1)) *(unsigned char *)(uintptr_t)p ^= 1;
+	}
+	flip = 0;
+	return OK;
+}
+
+static double now_ms(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
+}
+
+struct event { double at; };
