@@ -17,14 +17,8 @@ type compiler struct {
 	vgprs  int // rows of VGPRs; AGPRs follow
 }
 
-func newCompiler(arch isa.Arch, wave int) *compiler {
-	c := &compiler{arch: arch, wave: wave, specs: map[string]spec{}, consts: map[uint32]*lanes{}, vgprs: 256}
-	for _, t := range tables() {
-		for name, s := range t {
-			c.specs[name] = s
-		}
-	}
-	return c
+func newCompiler(arch isa.Arch, wave int, specs map[string]spec) *compiler {
+	return &compiler{arch: arch, wave: wave, specs: specs, consts: map[uint32]*lanes{}, vgprs: 256}
 }
 
 // constant returns a row with v in every lane.
@@ -61,6 +55,10 @@ func (c *compiler) try(in *isa.Inst) (op, error) {
 	if rest, ok := strings.CutPrefix(name, "v_dual_"); ok {
 		name = "v_" + rest
 	}
+	if isMemory(in.Enc) {
+		o.class = classify(in)
+		return o, c.memory(in, &o)
+	}
 	sp, ok := c.specs[name]
 	if !ok {
 		return o, errors.New(refusalReason(in))
@@ -68,9 +66,6 @@ func (c *compiler) try(in *isa.Inst) (op, error) {
 	o.run, o.out, o.class = sp.run, sp.out, classify(in)
 	if isVALU(in.Enc) {
 		o.flags |= opVALU
-	}
-	if isMemory(in.Enc) {
-		return o, c.memory(in, &o)
 	}
 	for i := range in.Dst[:in.NDst] {
 		if err := c.dest(&in.Dst[i], &o); err != nil {
@@ -110,6 +105,7 @@ func (c *compiler) try(in *isa.Inst) (op, error) {
 		o.inner, o.run = o.run, runDual
 		o.dst = tmpDual
 	}
+	c.shadow(in, &o)
 	return o, nil
 }
 

@@ -1,18 +1,273 @@
 package sim
 
+import (
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+
+	"github.com/paritycheck/paritycheck/internal/amdgpu/arith"
+	"github.com/paritycheck/paritycheck/internal/gpu"
+)
+
 // Flat addresses with these high dwords are LDS and scratch.
 const (
 	sharedBase  = 0x10000 << 32
 	privateBase = 0x20000 << 32
 )
 
-// A group executes one work-group.
+// quantum is how many instructions a wave executes before others get their
+// turn, so that waves that wait for each other through memory get on.
+const quantum = 1 << 16
+
+// A group executes work-groups, one after another.
 type group struct {
-	waves      []*wave
+	l      *launch
+	mem    *space
+	linear uint64 // number of the work-group
+	id     gpu.Dim3
+	phase  uint32 // barriers passed
+	checks bool
+
+	waves []*wave
+	lds   ldsMemory
+	rand  *rand.Rand // of Options.Schedule, else nil
+
 	broadcasts [numScalars]lanes // see wave.broadcast
+	ea         [64]uint64        // addresses of the memory instruction that executes
+
+	err   error // of work-group errAt
+	errAt uint64
+
+	inst      [numClasses]int64
+	laneOps   int64
+	laneSlots int64
+	counts    gpu.Counters // of memory
+	finds     findings
 }
 
-// A unit is a function's ops.
-type unit struct {
-	ops []op
+func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
+
+func newGroup(l *launch) *group {
+	g := &group{l: l, mem: &l.dev.mem, checks: l.checks}
+	g.lds.init(l)
+	for i := range l.waves {
+		w := &wave{g: g, id: i, n: l.waveSize, arch: l.dev.arch, full: ^uint64(0) >> (64 - l.waveSize)}
+		g.waves = append(g.waves, w)
+	}
+	return g
+}
+
+// run executes one work-group to its end.
+func (g *group) run(linear uint64) error {
+	l := g.l
+	if err := l.ctx.Err(); err != nil {
+		return err
+	}
+	grid := l.cfg.Grid
+	g.linear = linear
+	g.id = gpu.Dim3{X: uint32(linear % uint64(grid.X)), Y: uint32(linear / uint64(grid.X) % uint64(grid.Y)), Z: uint32(linear / uint64(grid.X) / uint64(grid.Y))}
+	g.phase = 0
+	g.lds.reset()
+	if s := l.dev.opts.Schedule; s != 0 {
+		g.rand = newRand(s, linear+1)
+	}
+	for _, w := range g.waves {
+		w.reset(l)
+		l.start(g, w)
+	}
+	g.counts.Waves += int64(len(g.waves))
+	return g.schedule()
+}
+
+// reset readies a wave for a new work-group.
+func (w *wave) reset(l *launch) {
+	w.unit, w.pc, w.at = l.unit, l.entry, l.entry
+	w.state, w.err = waveRunning, nil
+	w.scc, w.gprIdx, w.steps = 0, 0, 0
+	w.mode = arith.ModeOf(l.kernel.Descriptor.Rsrc1)
+	w.growRows(l.unit)
+	for r := range w.rows {
+		w.fill(&w.rows[r], uninitialised)
+	}
+	w.resetShadow()
+	w.scratch.reset(l)
+	w.skipped = nil
+}
+
+// uninitialised is what registers hold that were not written: a signalling
+// NaN as a float, so that it shows.
+const uninitialised = poison
+
+// growRows makes the registers that unit u names.
+func (w *wave) growRows(u *unit) {
+	n := firstVGPR + max(u.vgprs, 3)
+	if u.agprs > 0 {
+		n = firstVGPR + 256 + u.agprs
+	}
+	n = max(n, firstVGPR+w.g.l.kernel.VGPRs)
+	old := len(w.rows)
+	if n <= old {
+		return
+	}
+	rows := make([]lanes, n)
+	copy(rows, w.rows)
+	for r := old; r < n; r++ {
+		w.fill(&rows[r], uninitialised)
+	}
+	w.rows = rows
+	w.growShadow(n)
+}
+
+// schedule runs the waves until all have ended.
+func (g *group) schedule() error {
+	order := make([]int, 0, 32)
+	for i := range g.waves {
+		order = append(order, i)
+	}
+	for {
+		if g.rand != nil {
+			g.rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		}
+		running := 0
+		for _, i := range order {
+			w := g.waves[i]
+			if w.state != waveRunning {
+				continue
+			}
+			n := int64(quantum)
+			if g.rand != nil {
+				n = 1 + g.rand.Int64N(200)
+			}
+			if left := g.l.steps - w.steps; left < n {
+				n = left
+			}
+			w.run(n)
+			switch {
+			case w.state == waveFailed:
+				return w.failure()
+			case w.state == waveRunning && w.steps >= g.l.steps:
+				return w.runaway()
+			case w.state == waveRunning:
+				running++
+			}
+		}
+		if running > 0 {
+			if err := g.l.ctx.Err(); err != nil {
+				return err
+			}
+			continue
+		}
+		waiting := 0
+		for _, w := range g.waves {
+			if w.state == waveBarrier {
+				waiting++
+			}
+		}
+		if waiting == 0 {
+			break
+		}
+		g.barrier()
+	}
+	g.end()
+	return nil
+}
+
+// run executes up to n instructions.
+func (w *wave) run(n int64) {
+	g := w.g
+	if g.checks {
+		w.runChecked(n)
+		return
+	}
+	start := n
+	for n > 0 && w.state == waveRunning {
+		o := &w.unit.ops[w.pc]
+		w.at = w.pc
+		w.pc++
+		n--
+		g.inst[o.class&15]++
+		if o.flags&opVALU != 0 {
+			g.laneOps += int64(bits.OnesCount64(w.exec))
+			g.laneSlots += int64(w.n)
+		}
+		o.run(w, o)
+	}
+	w.steps += start - n
+}
+
+// runChecked is run with definedness tracked.
+func (w *wave) runChecked(n int64) {
+	g := w.g
+	start := n
+	for n > 0 && w.state == waveRunning {
+		o := &w.unit.ops[w.pc]
+		w.at = w.pc
+		w.pc++
+		n--
+		g.inst[o.class&15]++
+		if o.flags&opVALU != 0 {
+			g.laneOps += int64(bits.OnesCount64(w.exec))
+			g.laneSlots += int64(w.n)
+		}
+		if o.shadow != nil {
+			o.shadow(w, o)
+		}
+		o.run(w, o)
+	}
+	w.steps += start - n
+}
+
+// failure is the error of a failed wave.
+func (w *wave) failure() error {
+	return fmt.Errorf("%w, in block %v wave %d", w.err, w.g.id, w.id)
+}
+
+// runaway is the error of a wave that reached the step limit, with the
+// range of addresses where it goes round.
+func (w *wave) runaway() error {
+	lo, hi := ^uint64(0), uint64(0)
+	name := ""
+	for range 4096 {
+		in := w.unit.ops[w.pc].in
+		if in.PC < lo {
+			lo = in.PC
+			name = w.g.l.kernel.mod.source(in.PC)
+		}
+		hi = max(hi, in.PC)
+		w.run(1)
+		if w.state != waveRunning {
+			break
+		}
+	}
+	if name != "" {
+		name = " (" + name + ")"
+	}
+	return &stepLimitError{
+		steps: w.g.l.steps, lo: lo, hi: hi,
+		text: fmt.Sprintf("wave %d of block %v still ran after %d instructions, between 0x%x and 0x%x%s: a loop that does not end, or raise the step limit",
+			w.id, w.g.id, w.g.l.steps, lo, hi, name),
+	}
+}
+
+// A stepLimitError is a loop that does not end.
+type stepLimitError struct {
+	steps  int64
+	lo, hi uint64 // range of addresses of the loop
+	text   string
+}
+
+func (e *stepLimitError) Error() string { return e.text }
+
+// counters returns what the group counted.
+func (g *group) counters() *gpu.Counters {
+	c := g.counts
+	c.Inst = map[string]int64{}
+	for i, n := range g.inst {
+		if n != 0 {
+			c.Inst[classNames[i]] = n
+		}
+	}
+	c.LaneOps, c.LaneSlots = g.laneOps, g.laneSlots
+	c.Barriers = g.inst[classBarrier]
+	return &c
 }

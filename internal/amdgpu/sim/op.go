@@ -62,7 +62,7 @@ import (
 //     refused when compiled, by spec.prep, or when met, by w.refuse.
 //
 // Handlers are registered by LLVM's mnemonic without encoding suffix in the
-// tables that tables() lists. An instruction that an architecture renames is
+// tables that allSpecs joins. An instruction that an architecture renames is
 // registered under each of its names. Semantics that differ between
 // architectures under one name use w.arch, or spec.prep to pick a handler.
 
@@ -216,9 +216,16 @@ var classNames = [numClasses]string{
 	"global_load", "global_store", "global_atomic", "lds", "scratch",
 }
 
-// tables lists the handlers of all instructions by mnemonic.
-func tables() []map[string]spec {
-	return []map[string]spec{controlOps, saluOps, valuOps, memoryTable()}
+// allSpecs returns the instructions of all tables by mnemonic, but for
+// memory instructions, whose names compiler.memory takes apart.
+func allSpecs() map[string]spec {
+	all := map[string]spec{}
+	for _, t := range []map[string]spec{controlOps, saluOps, valuOps} {
+		for name, s := range t {
+			all[name] = s
+		}
+	}
+	return all
 }
 
 // map1 makes a handler from a function on one lane; so do the others, with
@@ -278,6 +285,29 @@ func cmp32(f func(a, b uint32) bool) handler {
 			}
 		}
 		w.setMask(o, r)
+	}
+}
+
+// cmpx makes the handler of a compare that writes exec, from that of the
+// compare. On gfx9 it writes its scalar destination as well, later exec is
+// the only one.
+func cmpx(cmp handler) handler {
+	return func(w *wave, o *op) {
+		if o.sd.kind == sdstExec || o.sd.kind == sdstNone {
+			e := *o
+			e.sd = sdst{kind: sdstExec, width: 2}
+			if w.n == 32 {
+				e.sd.width = 1
+			}
+			cmp(w, &e)
+			return
+		}
+		cmp(w, o)
+		if w.n == 32 {
+			w.setExec(uint64(w.s[o.sd.reg]))
+		} else {
+			w.setExec(uint64(w.s[o.sd.reg]) | uint64(w.s[o.sd.reg+1])<<32)
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ func newBench(t testing.TB, arch isa.Arch) *bench {
 	n := arch.WaveSize()
 	full := ^uint64(0) >> (64 - n)
 	w := &wave{rows: make([]lanes, firstVGPR+32), exec: full, full: full, n: n, arch: arch, mode: arith.DefaultMode, g: new(group)}
-	return &bench{t, newCompiler(arch, n), w}
+	return &bench{t, newCompiler(arch, n, allSpecs()), w}
 }
 
 // v is VGPR r.

@@ -14,6 +14,7 @@ const (
 	regVCC         = 106
 	regTTMP        = 108
 	regM0          = 124
+	regHWScratch   = 126 // of gfx10 and later, which reach it by s_setreg
 	numScalars     = 128
 )
 
@@ -52,6 +53,10 @@ type wave struct {
 	unit  *unit  // whose ops execute
 	live  uint64 // lanes that the work-group has, exec at the start
 	steps int64
+
+	scratch scratchMemory
+	skipped *skippedBarrier // barrier passed with lanes masked off
+	shadow  waveShadow
 
 	tmp [3][2]lanes // modified sources
 }

@@ -1,0 +1,176 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+
+	"github.com/paritycheck/paritycheck/internal/amdgpu/isa"
+)
+
+// A unit is a function's ops. Control may enter it at every instruction.
+type unit struct {
+	mod   *module
+	start uint64 // address in the image
+	end   uint64
+	ops   []op    // the last refuses: control ran off the end
+	index []int32 // by dword: the op that starts there, -1 within one
+
+	atomics bool // has atomics on memory other than LDS
+	calls   bool // leaves for addresses in registers
+	vgprs   int  // one past the highest VGPR named
+	agprs   int
+}
+
+// unitAt returns the unit that holds the address in the image, compiled for
+// the wave size.
+func (m *module) unitAt(addr uint64, wave int) (*unit, error) {
+	t := m.file.Text
+	if addr < t.Addr || addr-t.Addr >= t.Size || addr%4 != 0 {
+		return nil, fmt.Errorf("jump to 0x%x, outside the code", addr)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.starts == nil {
+		m.starts = m.functions()
+	}
+	i := sort.Search(len(m.starts), func(i int) bool { return m.starts[i] > addr }) - 1
+	start, end := m.starts[i], t.Addr+t.Size
+	if i+1 < len(m.starts) {
+		end = m.starts[i+1]
+	}
+	key := start | uint64(wave>>6) // starts are multiples of 4
+	if u := m.units[key]; u != nil {
+		return u, nil
+	}
+	c := m.compilers[wave]
+	if c == nil {
+		c = newCompiler(m.dev.arch, wave, m.dev.specs)
+		m.compilers[wave] = c
+	}
+	u := m.compileUnit(c, start, end)
+	m.units[key] = u
+	return u, nil
+}
+
+// functions returns the sorted starts of functions, the first being the
+// start of the code.
+func (m *module) functions() []uint64 {
+	t := m.file.Text
+	in := func(a uint64) bool { return a > t.Addr && a-t.Addr < t.Size && a%4 == 0 }
+	s := []uint64{t.Addr}
+	for _, sym := range m.file.Symbols {
+		if sym.Func && in(sym.Addr) {
+			s = append(s, sym.Addr)
+		}
+	}
+	for _, k := range m.file.Kernels {
+		if in(k.Entry) {
+			s = append(s, k.Entry)
+		}
+	}
+	sort.Slice(s, func(i, j int) bool { return s[i] < s[j] })
+	n := 1
+	for _, a := range s[1:] {
+		if a != s[n-1] {
+			s[n] = a
+			n++
+		}
+	}
+	return s[:n]
+}
+
+func (m *module) compileUnit(c *compiler, start, end uint64) *unit {
+	u := &unit{mod: m, start: start, end: end, index: make([]int32, (end-start)/4)}
+	code := m.file.Image[start:end]
+	var insts []isa.Inst
+	for pc := start; pc < end; {
+		in, err := isa.Decode(m.dev.arch, code[pc-start:], pc)
+		if err != nil {
+			in = isa.Inst{PC: pc, Name: "(undecodable)", Size: 4, Arch: m.dev.arch}
+		}
+		for i := pc; i < pc+uint64(in.Size) && i < end; i += 4 {
+			u.index[(i-start)/4] = -1
+		}
+		u.index[(pc-start)/4] = int32(len(insts))
+		insts = append(insts, in)
+		pc += uint64(in.Size)
+	}
+	u.ops = make([]op, 0, len(insts)+1)
+	for i := range insts {
+		in := &insts[i]
+		var o op
+		if in.Name == "(undecodable)" {
+			_, err := isa.Decode(m.dev.arch, code[in.PC-start:], in.PC)
+			o = refusedOp(in, fmt.Sprint(err))
+		} else {
+			o = c.compile(in)
+		}
+		o.link(u)
+		u.scan(in)
+		u.ops = append(u.ops, o)
+	}
+	u.ops = append(u.ops, refusedOp(&isa.Inst{PC: end, Name: "(none)"}, "control ran off the end of the function"))
+	return u
+}
+
+// link resolves the target of a branch to an op of its unit.
+func (o *op) link(u *unit) {
+	if o.class != classBranch || o.in.Enc != isa.SOPP && o.in.Enc != isa.SOPK {
+		return
+	}
+	if t := o.in.Target(); t >= u.start && t < u.end && t%4 == 0 {
+		o.target = u.index[(t-u.start)/4]
+	}
+}
+
+// scan notes what of the unit concerns the launch.
+func (u *unit) scan(in *isa.Inst) {
+	c := classify(in)
+	if c == classGlobalAtomic {
+		u.atomics = true
+	}
+	switch in.Name {
+	case "s_setpc_b64", "s_swappc_b64":
+		u.calls = true
+	}
+	reg := func(o *isa.Operand) {
+		end := int(o.Reg) + max(1, int(o.Width))
+		switch o.Kind {
+		case isa.VGPR:
+			u.vgprs = max(u.vgprs, end)
+		case isa.AGPR:
+			u.agprs = max(u.agprs, end)
+		}
+	}
+	for h := in; h != nil; h = h.Y {
+		for i := range h.Dst {
+			reg(&h.Dst[i])
+		}
+		for i := range h.Src {
+			reg(&h.Src[i])
+		}
+	}
+}
+
+// jump continues at an address in memory.
+func (w *wave) jump(addr uint64) {
+	m := w.unit.mod
+	off := addr - m.image.base
+	if off-w.unit.start >= w.unit.end-w.unit.start {
+		u, err := m.unitAt(off, w.n)
+		if err != nil {
+			w.fail(err)
+			return
+		}
+		w.unit = u
+	}
+	u := w.unit
+	if off%4 != 0 || u.index[(off-u.start)/4] < 0 {
+		w.fail(fmt.Errorf("jump to 0x%x, which is no instruction", off))
+		return
+	}
+	w.pc = u.index[(off-u.start)/4]
+}
+
+var errStepLimit = errors.New("step limit")
