@@ -110,6 +110,24 @@ func div(a, b DD) DD {
 	return norm(q, math.FMA(-q, b.Lo, r)/b.Hi)
 }
 
+// inside returns hi+lo for hi known to be the nearest float64 to it, and
+// keeps it so where lo was rounded up to half an ulp of hi.
+func inside(hi, lo float64) DD {
+	if hi+lo != hi {
+		lo = math.Nextafter(lo, 0)
+	}
+	return DD{hi, lo}
+}
+
+// quo is div with Hi correctly rounded for float64 arguments.
+func quo(a, b DD) DD {
+	r := div(a, b)
+	if q := a.Hi / b.Hi; q != r.Hi && a.Lo == 0 && b.Lo == 0 {
+		return inside(q, (r.Hi-q)+r.Lo)
+	}
+	return r
+}
+
 // scale multiplies by 2^k, exactly: for k in [-1022, 1023] and no overflow
 // or underflow.
 func scale(a DD, k int) DD {
@@ -229,8 +247,8 @@ func (x DD) Mul(y DD) DD {
 // MulFloat returns x*y.
 func (x DD) MulFloat(y float64) DD { return x.Mul(DD{Hi: y}) }
 
-// Div returns x/y, with a relative error below 2^-103. Special values are
-// those of x.Hi/y.Hi.
+// Div returns x/y, with a relative error below 2^-103; Hi is correctly
+// rounded where x and y are float64s. Special values are those of x.Hi/y.Hi.
 func (x DD) Div(y DD) DD {
 	q := x.Hi / y.Hi
 	if x.Hi == 0 || y.Hi == 0 || !finite(x.Hi) || !finite(y.Hi) {
@@ -238,23 +256,28 @@ func (x DD) Div(y DD) DD {
 	}
 	m, n, p := math.Abs(x.Hi), math.Abs(y.Hi), math.Abs(q)
 	if m > 0x1p-800 && m < huge && n > 0x1p-800 && n < huge && p > 0x1p-800 && p < huge {
-		return div(x, y)
+		return quo(x, y)
 	}
 	x, j := x.frexp()
 	y, k := y.frexp()
-	return div(x, y).Ldexp(j - k)
+	return quo(x, y).Ldexp(j - k)
 }
 
 // DivFloat returns x/y.
 func (x DD) DivFloat(y float64) DD { return x.Div(DD{Hi: y}) }
 
-// Sqrt returns the square root of x, with a relative error below 2^-103.
+// Sqrt returns the square root of x, with a relative error below 2^-103; Hi
+// is correctly rounded where x is a float64.
 // Sqrt(±0) = ±0, Sqrt(x < 0) = NaN.
 func (x DD) Sqrt() DD {
 	s := math.Sqrt(x.Hi)
 	if x.Hi > tiny && x.Hi <= math.MaxFloat64 {
-		// s-x/s to first order: (s^2-x)/2s, the residue being exact.
-		return norm(s, (math.FMA(-s, s, x.Hi)+x.Lo)/(2*s))
+		// One step of Newton's iteration, the residue being exact.
+		lo := (math.FMA(-s, s, x.Hi) + x.Lo) / (2 * s)
+		if x.Lo == 0 {
+			return inside(s, lo)
+		}
+		return norm(s, lo)
 	}
 	if x.Hi > 0 && finite(x.Hi) {
 		return scale(x.Ldexp(400).Sqrt(), -200)
@@ -288,11 +311,7 @@ func (x DD) Ldexp(k int) DD {
 		return DD{Hi: hi}
 	}
 	if math.Abs(hi) >= 0x1p-1022 && math.Abs(math.Ldexp(hi, -k)) == math.Abs(x.Hi) {
-		lo := math.Ldexp(x.Lo, k)
-		if hi+lo != hi { // rounded up to half an ulp of Hi
-			lo = math.Nextafter(lo, 0)
-		}
-		return DD{hi, lo}
+		return inside(hi, math.Ldexp(x.Lo, k))
 	}
 	// Hi is rounded to the grid of subnormals; Lo decides only a tie. In
 	// units of 2^-1074 everything is exact.

@@ -155,15 +155,12 @@ func (x DD) Tanh() DD {
 		return DD{Hi: x.Hi}
 	case a < negl:
 		return x
+	case x.Hi < 0:
+		return x.Neg().Tanh().Neg()
 	case a > 400:
-		return DD{Hi: math.Copysign(1, x.Hi)}
+		return DD{Hi: 1}
 	case a > 40:
-		e := scale(x.Abs().Neg(), 1).Exp()
-		t := DD{1, -2 * e.Hi}
-		if x.Hi < 0 {
-			return t.Neg()
-		}
-		return t
+		return DD{1, -2 * scale(x, 1).Neg().Exp().Hi}
 	}
 	e := scale(x, 1).Expm1()
 	return div(e, addFloat(e, 2))

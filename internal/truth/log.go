@@ -149,6 +149,11 @@ func (x DD) Pow(y float64) DD {
 	case y == 0.5:
 		return x.Sqrt()
 	}
+	if n := math.Abs(y); n <= 16 && n == math.Trunc(n) {
+		if _, e := math.Frexp(x.Hi); math.Abs(float64(e))*n < 900 {
+			return x.powInt(int(y))
+		}
+	}
 	l := log(x.Abs())
 	switch p := float64(l.Hi * y); {
 	case p > 710:
@@ -162,4 +167,22 @@ func (x DD) Pow(y float64) DD {
 		return m.Neg()
 	}
 	return m
+}
+
+// powInt returns x^n for 0 < |n| <= 16 by multiplication, which is exact
+// where the powers have up to 106 bits.
+func (x DD) powInt(n int) DD {
+	p := DD{Hi: 1}
+	for k := max(n, -n); k > 0; k >>= 1 {
+		if k&1 == 1 {
+			p = mul(p, x)
+		}
+		if k > 1 {
+			x = mul(x, x)
+		}
+	}
+	if n < 0 {
+		return quo(DD{Hi: 1}, p)
+	}
+	return p
 }

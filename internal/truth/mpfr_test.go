@@ -243,12 +243,3 @@ func ddOf(x *big.Float) DD {
 	lo, _ := new(big.Float).SetPrec(4*bigPrec).Sub(x, bigFloat(hi)).Float64()
 	return inside(hi, lo)
 }
-
-// inside returns hi+lo with lo short of half an ulp of hi where it was
-// rounded up to that and hi would no longer be the nearest.
-func inside(hi, lo float64) DD {
-	if hi+lo != hi {
-		lo = math.Nextafter(lo, 0)
-	}
-	return DD{hi, lo}
-}

@@ -263,11 +263,7 @@ func (a *Accumulator) Sum() DD {
 		return DD{Hi: hi}
 	}
 	r.Add(-hi)
-	lo := r.round()
-	if hi+lo != hi { // rounded up to half an ulp of Hi
-		lo = math.Nextafter(lo, 0)
-	}
-	return DD{hi, lo}
+	return inside(hi, r.round())
 }
 
 // Float returns the float64 nearest to the sum.
