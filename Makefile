@@ -7,3 +7,15 @@ kernels:       ; go run ./kernels/build
 kernels-hip:   ; go run ./kernels/build hip
 kernels-cuda:  ; go run ./kernels/build cuda
 kernels-check: ; go run ./kernels/build -check
+
+.PHONY: truth-accuracy truth-tables
+
+# A million points for each function against MPFR (libmpfr.so.6; an hour or
+# so), with the worst accuracy in bits; and no fused multiply-add but where
+# the source says so.
+truth-accuracy:
+	PARITYCHECK_REQUIRE=mpfr go test ./internal/truth -v -timeout 6h -points $(or $(POINTS),1000000) -fusion \
+		-run 'TestFunctions|TestDDArguments|TestPow|TestLgamma|TestTables|TestFusion'
+truth-tables:
+	go test ./internal/truth -run TestTables -write-tables
+	go test ./internal/truth -run TestGolden -write-golden

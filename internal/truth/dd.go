@@ -144,7 +144,7 @@ func FromFloat(x float64) DD { return DD{Hi: x} }
 // FromInt returns n, exactly.
 func FromInt(n int64) DD {
 	const half = 1 << 32
-	return addFloat(DD{Hi: float64(n/half) * half}, float64(n%half))
+	return addFloat(DD{Hi: float64(float64(n/half) * half)}, float64(n%half))
 }
 
 // FromSum returns a+b, exactly unless it overflows.

@@ -74,7 +74,7 @@ func (x DD) Exp2() DD {
 	}
 	// x = n/64 + r, e^(r*ln2) * 2^(n/64).
 	n := math.RoundToEven(x.Hi * 64)
-	r := mul(addFloat(x, -n/64), ln2)
+	r := mul(addFloat(x, -float64(n/64)), ln2)
 	j := int(n)
 	t := exp2Table[j&63]
 	return addFast(t, mul(t, expm1Small(r))).Ldexp(j >> 6)
@@ -89,7 +89,7 @@ func (x DD) Expm1() DD {
 	case !finite(x.Hi) || x.Hi > 710 || x.Hi < -1200:
 		return x.Exp().AddFloat(-1)
 	case math.Abs(x.Hi) < negl:
-		return DD{x.Hi, x.Lo + float64(x.Hi*x.Hi)/2}
+		return DD{x.Hi, x.Lo + float64(x.Hi*x.Hi/2)}
 	}
 	n := math.RoundToEven(float64(x.Hi * (64 / math.Ln2)))
 	p := expm1Small(expReduce(x, n))

@@ -33,7 +33,7 @@ func log(x DD) DD {
 // from s^7 on are below 2^-56 of the first.
 func log1pSmall(r DD) DD {
 	if math.Abs(r.Hi) < negl {
-		return DD{r.Hi, r.Lo - float64(r.Hi*r.Hi)/2}
+		return DD{r.Hi, r.Lo - float64(r.Hi*r.Hi/2)}
 	}
 	s := div(r, addFloat(r, 2))
 	s2 := mul(s, s)

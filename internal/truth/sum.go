@@ -181,7 +181,7 @@ func (a *Accumulator) Add(x float64) {
 // AddProd adds x*y, unrounded.
 func (a *Accumulator) AddProd(x, y float64) {
 	if !finite(x) || !finite(y) {
-		a.special(x * y)
+		a.special(float64(x * y))
 		return
 	}
 	m, e := split(x)

@@ -101,7 +101,7 @@ func sincosSmall(r DD) (sin, cos DD) {
 	j := int(float64(r.Hi*64) + 0.5)
 	d := r
 	if j != 0 {
-		d = addFloat(r, -float64(j)/64)
+		d = addFloat(r, -float64(float64(j)/64))
 	}
 	// |d| <= 2^-7: sin(d) = d + d^3*s, cos(d) = 1 + c. Terms from d^7 and
 	// from d^6 on are below 2^-51.
