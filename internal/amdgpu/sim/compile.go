@@ -72,6 +72,9 @@ func (c *compiler) try(in *isa.Inst) (op, error) {
 			return o, err
 		}
 	}
+	if strings.HasPrefix(name, "v_cmpx") && o.sd.kind == sdstNone {
+		o.sd = sdst{kind: sdstExec, width: uint8(c.wave / 32)}
+	}
 	if int(in.NSrc) > len(o.src) {
 		return o, fmt.Errorf("has %d sources", in.NSrc)
 	}

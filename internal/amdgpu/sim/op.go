@@ -289,24 +289,17 @@ func cmp32(f func(a, b uint32) bool) handler {
 }
 
 // cmpx makes the handler of a compare that writes exec, from that of the
-// compare. On gfx9 it writes its scalar destination as well, later exec is
-// the only one.
+// compare. gfx9 writes the scalar destination as well; later there is none,
+// and the compiler makes exec the destination.
 func cmpx(cmp handler) handler {
 	return func(w *wave, o *op) {
-		if o.sd.kind == sdstExec || o.sd.kind == sdstNone {
-			e := *o
-			e.sd = sdst{kind: sdstExec, width: 2}
-			if w.n == 32 {
-				e.sd.width = 1
-			}
-			cmp(w, &e)
-			return
-		}
 		cmp(w, o)
-		if w.n == 32 {
-			w.setExec(uint64(w.s[o.sd.reg]))
-		} else {
-			w.setExec(uint64(w.s[o.sd.reg]) | uint64(w.s[o.sd.reg+1])<<32)
+		if o.sd.kind == sdstSGPR {
+			m := uint64(w.s[o.sd.reg])
+			if w.n == 64 {
+				m |= uint64(w.s[o.sd.reg+1]) << 32
+			}
+			w.setExec(m)
 		}
 	}
 }
