@@ -36,6 +36,17 @@ var dialects = map[string]struct{ folder, ext string }{
 	HIPNV: {"hip", ".hip"},
 }
 
+// Flags returns the compiler flags that decide a dialect's arithmetic and
+// code: for clang and hiprtc, or for NVRTC. Whoever compiles these sources
+// passes them, so that it gets the arithmetic of the prebuilt objects: a
+// product is fused where the source says so and nowhere else.
+func Flags(dialect string) []string {
+	if dialect == HIP {
+		return []string{"-O3", "-ffp-contract=off"}
+	}
+	return []string{"--std=c++17", "--fmad=false"}
+}
+
 // Families returns the stems of the device sources, sorted: each is a
 // file in kernels/hip and one in kernels/cuda.
 func Families() []string {

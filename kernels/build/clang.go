@@ -18,12 +18,8 @@ import (
 // wave32 RDNA2 and RDNA3.
 var amdArchs = []string{"gfx90a", "gfx1030", "gfx1100"}
 
-// clangFlags decide the code, beside the architecture.
+// clangFlags decide the object, beside kernels.Flags.
 var clangFlags = []string{
-	"-O3",
-	// A product is fused where the source says so and nowhere else, here
-	// and in NVRTC, so that both round in the same places.
-	"-ffp-contract=off",
 	// Findings name the source line. The code is the same without.
 	"-gline-tables-only",
 	// The object keeps the names of parameters, against which the
@@ -130,7 +126,7 @@ func (c *clang) jobs(family string) ([]*job, error) {
 		j.Arch = arch
 		j.Compiler = c.version
 		j.Packages = c.packages
-		j.Flags = append([]string{"--offload-arch=" + arch}, clangFlags...)
+		j.Flags = slices.Concat([]string{"--offload-arch=" + arch}, kernels.Flags(kernels.HIP), clangFlags)
 		j.compile = func() ([]byte, error) { return c.compile(j, src, headers) }
 		jobs = append(jobs, j)
 	}

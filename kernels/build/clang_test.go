@@ -32,7 +32,7 @@ func tiny(t *testing.T, flags []string) []byte {
 		t.Fatal(err)
 	}
 	j := &job{Built: kernels.Built{Family: "tiny", Arch: "gfx1100", Source: "hip/tiny.hip"}}
-	j.Flags = append([]string{"--offload-arch=gfx1100"}, flags...)
+	j.Flags = slices.Concat([]string{"--offload-arch=gfx1100"}, kernels.Flags(kernels.HIP), flags)
 	object, err := c.compile(j, tinySource, headers)
 	if err != nil {
 		t.Fatal(err)

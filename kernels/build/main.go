@@ -59,7 +59,6 @@ func run(args []string, stdout io.Writer) error {
 	clang := fs.String("clang", "clang-19", "the `command` that compiles HIP")
 	rocm := fs.String("rocm", "/usr", "the `folder` that holds include/hip")
 	bitcode := fs.String("bitcode", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "the `folder` of AMD's device libraries")
-	nvrtc := fs.String("nvrtc", os.Getenv("PARITYCHECK_NVRTC"), "`path` of libnvrtc.so.12 of CUDA "+nvrtcVersion+"; the default is $PARITYCHECK_NVRTC")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -87,7 +86,7 @@ func run(args []string, stdout io.Writer) error {
 		case kernels.HIP:
 			c, err = newClang(*clang, *rocm, *bitcode, tmp)
 		case kernels.CUDA:
-			c, err = openNVRTC(*nvrtc)
+			c, err = openNVRTC()
 		default:
 			err = fmt.Errorf("unknown dialect %q: must be hip or cuda", d)
 		}

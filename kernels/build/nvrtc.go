@@ -1,47 +1,39 @@
 package main
 
 import (
-	"bytes"
-	"errors"
+	"context"
 	"fmt"
+	"slices"
 
+	"github.com/paritycheck/paritycheck/internal/gpu"
+	"github.com/paritycheck/paritycheck/internal/gpu/cuda"
 	"github.com/paritycheck/paritycheck/kernels"
 )
 
 // nvrtcVersion is the compiler of the committed PTX: the first of CUDA 12,
 // whose PTX (ISA 8.0) every driver of CUDA 12 and newer loads.
-const nvrtcVersion = "12.0"
+const nvrtcVersion = "NVRTC 12.0"
 
 // ptxArch is the oldest architecture that every CUDA from 12 to 13
 // supports: Turing.
 const ptxArch = "compute_75"
 
-var nvrtcFlags = []string{
-	"--gpu-architecture=" + ptxArch,
-	"--std=c++17",
-	// As -ffp-contract=off for HIP: the source says what is fused.
-	"--fmad=false",
-}
-
 // An nvrtc compiles CUDA to PTX.
-type nvrtc struct{ rtc }
+type nvrtc struct{ *cuda.NVRTC }
 
-// openNVRTC loads libnvrtc, which must be of the pinned version.
-func openNVRTC(path string) (*nvrtc, error) {
-	if path == "" {
-		return nil, errors.New("no NVRTC: give -nvrtc or set PARITYCHECK_NVRTC to the path of libnvrtc.so.12, which pip install nvidia-cuda-nvrtc-cu12==12.0.140 brings")
+// openNVRTC loads NVRTC, which must be of the pinned version.
+func openNVRTC() (nvrtc, error) {
+	c, err := cuda.OpenNVRTC()
+	if err != nil {
+		return nvrtc{}, fmt.Errorf("%w\npip install nvidia-cuda-nvrtc-cu12==12.0.140 brings it; set PARITYCHECK_NVRTC to the path of its libnvrtc.so.12", err)
 	}
-	n := new(nvrtc)
-	if err := n.load(path, "nvrtc", "PTX"); err != nil {
-		return nil, err
+	if c.Version() != nvrtcVersion {
+		return nvrtc{}, fmt.Errorf("%s is %s, but the committed PTX is made by %s: set PARITYCHECK_NVRTC to the path of the libnvrtc.so.12 that pip install nvidia-cuda-nvrtc-cu12==12.0.140 brings", c.Path(), c.Version(), nvrtcVersion)
 	}
-	if n.version != nvrtcVersion {
-		return nil, fmt.Errorf("%s is NVRTC %s: the committed PTX is made by %s", path, n.version, nvrtcVersion)
-	}
-	return n, nil
+	return nvrtc{c}, nil
 }
 
-func (n *nvrtc) jobs(family string) ([]*job, error) {
+func (c nvrtc) jobs(family string) ([]*job, error) {
 	src, headers, err := kernels.Source(kernels.CUDA, family)
 	if err != nil {
 		return nil, err
@@ -49,14 +41,28 @@ func (n *nvrtc) jobs(family string) ([]*job, error) {
 	j := &job{Built: describe(kernels.CUDA, family, src, headers)}
 	j.File = family + ".ptx.gz"
 	j.Arch = ptxArch
-	j.Compiler = "NVRTC " + n.version
-	j.Flags = nvrtcFlags
-	j.compile = func() ([]byte, error) { return n.ptx(family+".cu", src, headers) }
+	j.Compiler = c.Version()
+	flags := kernels.Flags(kernels.CUDA)
+	j.Flags = slices.Concat([]string{"--gpu-architecture=" + ptxArch}, flags)
+	j.compile = func() ([]byte, error) {
+		return ptx(c.NVRTC, gpu.Source{File: family + ".cu", Text: src, Headers: headers}, flags)
+	}
 	return []*job{j}, nil
 }
 
-// ptx compiles src with the flags of the committed PTX.
-func (n *nvrtc) ptx(name, src string, headers map[string]string) ([]byte, error) {
-	code, err := n.compile(name, src, headers, nvrtcFlags)
-	return bytes.TrimRight(code, "\x00"), err
+// ptx compiles src, which includes nothing but its headers.
+func ptx(c *cuda.NVRTC, src gpu.Source, flags []string) ([]byte, error) {
+	code, err := c.Compile(context.Background(), src, ptxArch, flags...)
+	if err != nil {
+		return nil, err
+	}
+	// C's closing zero comes with it.
+	return slices.Clip(trimZero(code)), nil
+}
+
+func trimZero(b []byte) []byte {
+	if n := len(b); n > 0 && b[n-1] == 0 {
+		return b[:n-1]
+	}
+	return b
 }

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"os"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/paritycheck/paritycheck/internal/amdgpu/codeobject"
+	"github.com/paritycheck/paritycheck/internal/gpu"
+	"github.com/paritycheck/paritycheck/internal/gpu/cuda"
 	"github.com/paritycheck/paritycheck/kernels"
 )
 
@@ -36,17 +36,18 @@ func required(tool string) bool {
 	return slices.Contains(strings.Split(os.Getenv("PARITYCHECK_REQUIRE"), ","), tool)
 }
 
-func testNVRTC(t *testing.T) *nvrtc {
+func testNVRTC(t *testing.T) *cuda.NVRTC {
 	t.Helper()
-	path := os.Getenv("PARITYCHECK_NVRTC")
-	if path == "" {
-		missing(t, "nvrtc", "PARITYCHECK_NVRTC does not name libnvrtc")
-	}
-	n := new(nvrtc)
-	if err := n.load(path, "nvrtc", "PTX"); err != nil {
+	c, err := cuda.OpenNVRTC()
+	if err != nil {
 		missing(t, "nvrtc", err)
 	}
-	return n
+	return c
+}
+
+// compileNV compiles text as the committed PTX is compiled.
+func compileNV(c *cuda.NVRTC, file, text string, headers map[string]string) ([]byte, error) {
+	return ptx(c, gpu.Source{File: file, Text: text, Headers: headers}, kernels.Flags(kernels.CUDA))
 }
 
 var (
@@ -67,13 +68,13 @@ func entries(ptx []byte) []string {
 
 // The HIP sources compile for NVIDIA and give the kernels of the CUDA ones.
 func TestHIPOnNVIDIA(t *testing.T) {
-	n := testNVRTC(t)
+	c := testNVRTC(t)
 	for _, f := range families("nvrtc") {
 		src, headers, err := kernels.Source(kernels.HIPNV, f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		hip, err := n.ptx(f+".hip", src, headers)
+		hip, err := compileNV(c, f+".hip", src, headers)
 		if err != nil {
 			t.Errorf("%s: %v", f, err)
 			continue
@@ -90,12 +91,12 @@ func TestHIPOnNVIDIA(t *testing.T) {
 
 // What hip_runtime.h offers, kernels/hip using it or not.
 func TestHIPNames(t *testing.T) {
-	n := testNVRTC(t)
+	c := testNVRTC(t)
 	_, headers, err := kernels.Source(kernels.HIPNV, kernels.Families()[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	ptx, err := n.ptx("names.hip", `#include <hip/hip_runtime.h>
+	ptx, err := compileNV(c, "names.hip", `#include <hip/hip_runtime.h>
 extern "C" __global__ void names(float *x, unsigned long long *b, _Float16 *h) {
   HIP_DYNAMIC_SHARED(float, lds)
   unsigned i = hipBlockIdx_x * hipBlockDim_x + hipThreadIdx_x;
@@ -119,8 +120,8 @@ extern "C" __global__ void names(float *x, unsigned long long *b, _Float16 *h) {
 
 // NVRTC must not fuse what the source does not.
 func TestNoContraction(t *testing.T) {
-	n := testNVRTC(t)
-	ptx, err := n.ptx("k.cu", `extern "C" __global__ void k(float *x) { x[0] = x[1] * x[2] + x[3]; }`, nil)
+	c := testNVRTC(t)
+	ptx, err := compileNV(c, "k.cu", `extern "C" __global__ void k(float *x) { x[0] = x[1] * x[2] + x[3]; }`, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,48 +131,9 @@ func TestNoContraction(t *testing.T) {
 }
 
 func TestCompileError(t *testing.T) {
-	n := testNVRTC(t)
-	_, err := n.ptx("bad.cu", "\nextern \"C\" __global__ void k() { nosuch(); }", nil)
+	c := testNVRTC(t)
+	_, err := compileNV(c, "bad.cu", "\nextern \"C\" __global__ void k() { nosuch(); }", nil)
 	if err == nil || !strings.Contains(err.Error(), "bad.cu(2)") || !strings.Contains(err.Error(), "nosuch") {
 		t.Errorf("got %v, want the compiler's log with file and line", err)
-	}
-}
-
-// The HIP sources compile with hiprtc and no include path.
-func TestHIPRTC(t *testing.T) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	var r rtc
-	var err error
-	for _, lib := range []string{"libhiprtc.so", "libamdhip64.so", "libamdhip64.so.5"} {
-		if err = r.load(lib, "hiprtc", "Code"); err == nil {
-			break
-		}
-	}
-	if err != nil {
-		missing(t, "hip", err)
-	}
-	for _, f := range families("hip") {
-		src, headers, err := kernels.Source(kernels.HIP, f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		image, err := r.compile(f+".hip", src, headers, []string{"--gpu-architecture=gfx90a", "-O3", "-ffp-contract=off"})
-		if err != nil {
-			t.Errorf("%s: %v", f, err)
-			continue
-		}
-		object, err := codeobject.Parse(image, "gfx90a")
-		if err != nil {
-			t.Errorf("%s: %v", f, err)
-			continue
-		}
-		sigs, err := kernels.ParseSignatures(src, headers)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := len(object.Kernels), len(sigs); got != want {
-			t.Errorf("%s: hiprtc gives %d kernels, want %d", f, got, want)
-		}
 	}
 }
