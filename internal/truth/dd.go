@@ -12,7 +12,17 @@
 // Unless a function says otherwise the relative error is below 2^-90 for
 // every float64 argument. DD has the exponent range of float64, so a result
 // below 2^-969 has a Lo that is subnormal or zero: there the absolute error
-// is below 2^-1074 instead, and Hi is still correctly rounded.
+// is below 2^-1074 instead, and Hi is still the nearest. Arguments below
+// about 2^-110, where f(x) = a+bx to all bits, are computed so; what then
+// falls below 2^-1074 is lost, be it all that breaks a tie.
+//
+// Where Hi must be the nearest float64 without exception, as for an
+// operation that IEEE 754 defines, use +, -, *, /, Sqrt and the From
+// functions: of float64s they give it.
+//
+// # Cost
+//
+// 0.1 to 0.5 microseconds a call, so there is no faster, less accurate set.
 //
 // # Reproducibility
 //

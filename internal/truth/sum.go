@@ -97,9 +97,9 @@ func Dot(x, y []float64) DD {
 func Mean(xs []float64) DD { return Sum(xs).DivFloat(float64(len(xs))) }
 
 // MeanVariance returns the mean of xs and the mean of (x-mean)^2, that is
-// the variance with divisor len(xs), in two passes. The mean is good to
-// 2^-106*len(xs) of the mean magnitude; that squared is its share in the
-// variance, so the variance is relatively exact however large mean/deviation.
+// the variance with divisor len(xs), in two passes. The rounding of the mean
+// enters the variance squared, so the variance keeps its relative accuracy
+// however large the mean is.
 func MeanVariance(xs []float64) (mean, variance DD) {
 	mean = Mean(xs)
 	n := float64(len(xs))
@@ -128,10 +128,8 @@ type Accumulator struct {
 	// next only when pending terms could overflow them.
 	limb    [accLimbs]int64
 	pending int
-	// nan is set by NaN and by Inf*0; inf counts infinities by sign.
-	nan    bool
-	posInf bool
-	negInf bool
+	// nan is set by NaN and by Inf*0, the others by infinities.
+	nan, posInf, negInf bool
 }
 
 const (
