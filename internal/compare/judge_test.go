@@ -515,3 +515,82 @@ func TestPrecedence(t *testing.T) {
 		t.Errorf("worst of the statuses = %s, want %s", got, Fail)
 	}
 }
+
+// Zeros and integers that both sides give may be meant, though an output
+// was filled with them.
+func TestAgreeOnFill(t *testing.T) {
+	for _, test := range []struct {
+		d      tensor.DType
+		poison byte
+		want   Verdict
+	}{
+		{tensor.F32, 0, SpecMismatch},
+		{tensor.F32, 0xff, Mismatch},
+		{tensor.U8, 0xff, SpecMismatch},
+	} {
+		got := tensor.New(test.d, 4)
+		got.SetBits(2, filled(test.poison, test.d))
+		truth := got.Clone()
+		truth.SetBits(0, 1)
+		truth.SetBits(2, 5)
+		got.SetBits(0, 1)
+		e := &Expected{DType: test.d, Exact: truth}
+		j, err := Judge(e, got, got.Clone(), Options{Poison: []byte{test.poison}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j.Verdict != test.want {
+			t.Errorf("%s filled with %02x: got %s, want %s", test.d, test.poison, j.Verdict, test.want)
+		}
+	}
+}
+
+// Whatever lies in the outputs, the judge neither panics nor passes an
+// output that has a mismatch, and its hints are few.
+func FuzzJudge(f *testing.F) {
+	f.Add(uint8(1), uint8(2), uint8(3), []byte("some bytes of some outputs, to be cut into elements"), int16(3))
+	f.Add(uint8(2), uint8(4), uint8(1), []byte{0xff, 0xff, 0, 0, 0xff, 0xff, 0x80, 0x7f}, int16(0))
+	f.Add(uint8(6), uint8(1), uint8(5), []byte("integers"), int16(-1))
+	f.Fuzz(func(t *testing.T, kind, rows, cols uint8, data []byte, bound int16) {
+		d := []tensor.DType{tensor.F64, tensor.F32, tensor.F16, tensor.BF16, tensor.F8E4M3, tensor.I64, tensor.U8}[kind%7]
+		n := int(rows%16) * int(cols%16)
+		var side [3]*tensor.Tensor
+		for k := range side {
+			side[k] = tensor.New(d, n)
+			for i := range side[k].Data {
+				if len(data) > 0 {
+					side[k].Data[i] = data[(i+k*int(bound&3))%len(data)]
+				}
+			}
+		}
+		e := &Expected{DType: d, Axes: []Axis{{"row", int(rows % 16)}, {"col", int(cols % 16)}}, SignedZero: bound&4 != 0, ULP: bound&8 != 0, Group: int(bound & 7)}
+		if d.IsFloat() && bound >= 0 {
+			e.Value = side[0].Floats()
+			for i, v := range e.Value {
+				e.Hard = append(e.Hard, math.Abs(v)*float64(bound)*0x1p-12)
+				if math.IsNaN(e.Hard[i]) {
+					e.Hard[i] = 0
+				}
+			}
+			e.Likely = e.Hard
+		} else {
+			e.Exact = side[0]
+		}
+		opts := Options{Poison: []byte{0xff, 0}, Block: int(cols), Wave: int(rows), Repeats: []*tensor.Tensor{side[2]}, Inputs: []Input{{"x", side[2]}}}
+		for _, other := range []*tensor.Tensor{nil, side[2]} {
+			j, err := Judge(e, side[1], other, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if j.Verdict == "" || len(j.Hints) > maxHints || j.Accuracy.Mismatches > 0 && j.Status == Pass {
+				t.Errorf("got %+v", j)
+			}
+			if other == nil && j.Accuracy.Mismatches > 0 && j.Status != Fail {
+				t.Errorf("%d mismatches: got %s", j.Accuracy.Mismatches, j.Status)
+			}
+		}
+		if j, err := Judge(e, side[0], side[0], Options{}); err != nil || j.Status == Fail {
+			t.Errorf("the truth itself: %+v, %v", j, err)
+		}
+	})
+}

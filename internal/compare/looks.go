@@ -104,8 +104,14 @@ func (l *looks) unwritten() string {
 	for _, f := range l.opts.Poison {
 		p := filled(f, l.e.DType)
 		if l.all(func(i int) bool { return l.got.Bits(i) == p }) {
+			if f == 0 {
+				return "every wrong element is 0, or was never written: the output was filled with 0"
+			}
 			return fmt.Sprintf("the wrong elements were never written: they hold the fill pattern 0x%02x", f)
 		}
+	}
+	if !l.e.DType.IsFloat() {
+		return ""
 	}
 	n := 0
 	for _, i := range l.at {
@@ -370,7 +376,6 @@ func (l *looks) moved() string {
 			return fmt.Sprintf("each wrong element holds the value of the element %+d away", d)
 		}
 	}
-	// Rows may have been exchanged without a rule: look for one element's.
 	return ""
 }
 

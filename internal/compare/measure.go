@@ -108,6 +108,7 @@ func measure(e *Expected, got *tensor.Tensor) (*measured, error) {
 		st     = &out.stats
 		m      = newMeter(e)
 		value  = reader(got)
+		r      reading
 		ulps   = make([]float64, 0, n)
 		shares = make([]float64, 0, n)
 
@@ -133,7 +134,7 @@ func measure(e *Expected, got *tensor.Tensor) (*measured, error) {
 		if e.Exact != nil {
 			bits = got.Bits(i)
 		}
-		r := m.read(i, g, bits)
+		m.readInto(&r, i, g, bits)
 		d.Classes[kind(r.truth)][kind(g)]++
 		if r.zeroSign && !r.wrong {
 			d.ZeroSign++

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/json"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -513,6 +514,66 @@ func FuzzMeasure(f *testing.F) {
 			t.Errorf("share %v with %d mismatches", diff.Share, diff.Mismatches)
 		}
 	})
+}
+
+// The error of an f64 output keeps its precision when the truth's tail is
+// nearly all of it.
+func TestMeasureTail(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for range 2000 {
+		v := r.NormFloat64()
+		tail := v * 0x1p-54 * (2*r.Float64() - 1)
+		got := v + float64(r.IntN(5)-2)*tensor.F64.ULP(v)
+		d := measured1(t, one(tensor.F64, v, tail, 1), got)
+		want := new(big.Float).SetPrec(300).SetFloat64(got)
+		want.Sub(want, big.NewFloat(v)).Sub(want, big.NewFloat(tail))
+		w, _ := want.Float64()
+		if math.Abs(float64(d.MaxAbs)-math.Abs(w)) > 0x1p-50*math.Abs(w) {
+			t.Fatalf("got %v of %v%+v: error %v, want %v", got, v, tail, d.MaxAbs, math.Abs(w))
+		}
+	}
+}
+
+func TestNumJSON(t *testing.T) {
+	for v, want := range map[Num]string{0: "0", 1.5: "1.5", Num(inf): `"Inf"`, Num(-inf): `"-Inf"`, 5e-324: "5e-324"} {
+		b, err := json.Marshal(v)
+		if err != nil || string(b) != want {
+			t.Errorf("%v marshals to %s, %v, want %s", v, b, err, want)
+		}
+		var back Num
+		if err := json.Unmarshal(b, &back); err != nil || back != v {
+			t.Errorf("%s unmarshals to %v, %v, want %v", b, back, err, v)
+		}
+	}
+	b, _ := json.Marshal(Num(nan))
+	var back Num
+	if err := json.Unmarshal(b, &back); err != nil || string(b) != `"NaN"` || back == back {
+		t.Errorf("NaN marshals to %s and back to %v, %v", b, back, err)
+	}
+	if err := json.Unmarshal([]byte(`"inf"`), &back); err == nil {
+		t.Error(`"inf" must be an error`)
+	}
+}
+
+// A judgement of anything survives JSON, with NaN and infinities in it.
+func TestJudgementJSON(t *testing.T) {
+	b := newBench(tensor.F32, 64)
+	j, err := Judge(b.e, b.out(at(3, nan)), b.out(at(4, inf)), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Judgement
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	again, err := json.Marshal(back)
+	if err != nil || string(again) != string(data) {
+		t.Errorf("got %s, %v, want %s", again, err, data)
+	}
 }
 
 func BenchmarkMeasure(b *testing.B) {

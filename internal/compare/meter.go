@@ -57,14 +57,21 @@ type reading struct {
 // read reads got, with its bits where the truth is exact, as element i.
 // It does not look at the element's mark.
 func (m *meter) read(i int, got float64, bits uint64) reading {
+	var r reading
+	m.readInto(&r, i, got, bits)
+	return r
+}
+
+func (m *meter) readInto(r *reading, i int, got float64, bits uint64) {
 	if m.e.Exact != nil {
-		return m.readExact(i, got, bits)
+		*r = m.readExact(i, got, bits)
+		return
 	}
 	t, tail := m.e.Value[i], 0.0
 	if m.e.Tail != nil {
 		tail = m.e.Tail[i]
 	}
-	r := reading{truth: t}
+	*r = reading{truth: t}
 	if m.e.Hard != nil {
 		r.limit = m.e.Hard[i]
 	}
@@ -80,7 +87,7 @@ func (m *meter) read(i int, got float64, bits uint64) reading {
 		default:
 			r.disagree()
 		}
-		return r
+		return
 	}
 	r.ulp = m.ulp(t)
 	if math.IsNaN(got) || math.IsInf(got, 0) {
@@ -88,16 +95,16 @@ func (m *meter) read(i int, got float64, bits uint64) reading {
 			r.nearest = true
 		}
 		if m.allowed(got) {
-			return r
+			return
 		}
 		err := m.overflow(t, tail, got)
 		if abs := math.Abs(err); abs <= r.limit && !math.IsInf(abs, 0) && (r.limit > 0 || r.nearest) {
 			r.err = err
-			m.shares(&r, i)
+			m.shares(r, i)
 		} else if !r.nearest {
 			r.disagree()
 		}
-		return r
+		return
 	}
 	r.finite = true
 	r.nearest = got == r.round
@@ -116,8 +123,7 @@ func (m *meter) read(i int, got float64, bits uint64) reading {
 		low := (got - (r.err - b)) - (t + b)
 		r.err += low - tail
 	}
-	m.shares(&r, i)
-	return r
+	m.shares(r, i)
 }
 
 func (r *reading) disagree() {
