@@ -19,7 +19,9 @@ const (
 	_CUDA_ERROR_NO_DEVICE    result = 100
 	_CUDA_ERROR_STUB_LIBRARY result = 34
 	_CUDA_ERROR_NOT_FOUND    result = 500
-	_CUDA_ERROR_NOT_READY    result = 600
+
+	_CUDA_ERROR_UNSUPPORTED_PTX_VERSION result = 222
+	_CUDA_ERROR_NOT_READY               result = 600
 )
 
 // Values of cuda.h.

@@ -194,6 +194,9 @@ func (d *device) Load(image []byte) (gpu.Module, error) {
 		values := []uintptr{uintptr(unsafe.Pointer(&log[0])), uintptr(len(log))}
 		r := d.api.cuModuleLoadDataEx(&m.handle, &image[0], uint32(len(options)), &options[0], &values[0])
 		err := d.api.check("cuModuleLoadDataEx", r)
+		if r == _CUDA_ERROR_UNSUPPORTED_PTX_VERSION {
+			err = fmt.Errorf("%w: compiled by a newer CUDA than the driver's %s; update the driver, or compile to a cubin", err, d.info.Driver)
+		}
 		if text := bytes.TrimSpace([]byte(clib.String(log))); err != nil && len(text) > 0 {
 			return fmt.Errorf("%w\n%s", err, text)
 		}

@@ -85,9 +85,20 @@ func TestSiliconPTX(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Image = func(gpu.Device) ([]byte, error) {
-		return c.Compile(t.Context(), gpu.Source{File: "conform.cu", Text: gputest.Source}, "compute_"+fmt.Sprint(c.archs[0]))
+	ptx, err := c.Compile(t.Context(), gpu.Source{File: "conform.cu", Text: gputest.Source}, "compute_"+fmt.Sprint(c.archs[0]))
+	if err != nil {
+		t.Fatal(err)
 	}
+	dev, err := h.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = dev.Load(ptx)
+	dev.Close()
+	if e, ok := errors.AsType[*gpu.Error](err); ok && result(e.Code) == _CUDA_ERROR_UNSUPPORTED_PTX_VERSION {
+		t.Skipf("%s is newer than the driver: %v", c.Version(), err)
+	}
+	h.Image = func(gpu.Device) ([]byte, error) { return ptx, nil }
 	gputest.Run(t, h)
 }
 
@@ -372,6 +383,7 @@ func TestCallErrors(t *testing.T) {
 		{"cuMemFree_v2:1:400", func(s session) error { return s.buf.Free() }, "cuMemFree_v2: CUDA_ERROR_INVALID_HANDLE (400)"},
 		{"cuModuleLoadDataEx:2:218", func(s session) error { _, err := s.dev.Load(gputest.StubPTX()); return err }, "cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218): a PTX JIT compilation failed"},
 		{"", func(s session) error { _, err := s.dev.Load([]byte(".version 8.0\n")); return err }, "a PTX JIT compilation failed\nptxas fatal : stub says no"},
+		{"cuModuleLoadDataEx:2:222", func(s session) error { _, err := s.dev.Load(gputest.StubPTX()); return err }, "(222): compiled by a newer CUDA than the driver's CUDA 12.8"},
 		{"cuDevicePrimaryCtxRelease_v2:1:201", func(s session) error { return s.dev.Close() }, "closing: cuDevicePrimaryCtxRelease_v2: CUDA_ERROR_INVALID_CONTEXT (201)"},
 	} {
 		err := tt.call(open1(t, tt.faults))
@@ -421,4 +433,10 @@ func TestCheckImage(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
 		}
 	}
+}
+
+func FuzzCheckImage(f *testing.F) {
+	f.Add(gputest.StubPTX("k"))
+	f.Add([]byte("\x50\xed\x55\xba\x01\x00\x10\x00\x04\x00\x00\x00\x00\x00\x00\x00"))
+	f.Fuzz(func(t *testing.T, image []byte) { checkImage(image) })
 }
