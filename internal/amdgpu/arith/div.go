@@ -12,21 +12,21 @@ package arith
 // then moves it back, in the last rounding; div_fixup settles the sign and
 // the operands for which the sequence means nothing.
 //
-// The conditions here follow from this purpose and the shape of the published
-// pseudocode. Hardware may differ in which of two harmless scalings it
-// takes; the quotient is the correctly rounded one either way.
+// The thresholds of div_scale, which the ISA references do not give rightly,
+// are those checked on physical gfx1100 and gfx1201 by ROCm/rocm-systems,
+// rocjitsu. div_fmas rounds once.
 
 // A scaling is the constants of div_scale for one format: fields of the
 // exponent, and the power of two it scales by.
 type scaling struct {
 	step int // scale by 2^±step
-	far  int // a/b >= 2^far counts as near overflow
-	tiny int // a below the exponent field tiny loses bits of the remainder
+	far  int // exponents of a and b further apart move the quotient
+	tiny int // up to this exponent field a loses bits of the remainder
 	bias int // of the exponent field
 }
 
 var (
-	scaling32 = scaling{step: 64, far: 96, tiny: 23, bias: 127}
+	scaling32 = scaling{step: 64, far: 96, tiny: 24, bias: 127}
 	scaling64 = scaling{step: 128, far: 768, tiny: 53, bias: 1023}
 )
 
@@ -34,9 +34,8 @@ var (
 // numerator of a/b, given their exponent fields, and whether the quotient
 // is moved.
 func (s *scaling) choose(eb, ea int) (b, a int, moved bool) {
-	// 1/b is subnormal above 2^(bias-1); a/b may be from ea-eb = 1-bias down.
-	large := eb >= 2*s.bias-1
-	small := ea-eb <= 1-s.bias
+	large := eb >= 2*s.bias-1 // 1/b is subnormal
+	small := ea-eb <= -s.far
 	switch {
 	case ea-eb >= s.far:
 		return s.step, 0, true
@@ -58,75 +57,64 @@ func (s *scaling) choose(eb, ea int) (b, a int, moved bool) {
 // the numerator a, scaled for the division a/b, and the flag for DivFmasF32.
 func (m Mode) DivScaleF32(s, b, a uint32) (uint32, bool) {
 	s, b, a = m.In32(s), m.In32(b), m.In32(a)
-	switch {
-	case b<<1 == 0 || a<<1 == 0:
-		return nan32, false
-	case b&exp32 == exp32 || a&exp32 == exp32:
-		return s, false
-	}
 	kb, ka, moved := scaling32.choose(int(b>>23&0xff), int(a>>23&0xff))
+	if b<<1 == 0 || a<<1 == 0 {
+		return nan32, moved
+	}
 	k := ka
 	if s == b {
 		k = kb
 	}
-	if k == 0 {
-		return s, moved
-	}
-	return m.LdexpF32(s, uint32(k)), moved
+	return m.LdexpF32(s, uint32(int32(k))), moved
 }
 
 // DivScaleF64 is v_div_scale_f64, as DivScaleF32.
 func (m Mode) DivScaleF64(s, b, a uint64) (uint64, bool) {
 	s, b, a = m.In64(s), m.In64(b), m.In64(a)
-	switch {
-	case b<<1 == 0 || a<<1 == 0:
-		return nan64, false
-	case b&exp64 == exp64 || a&exp64 == exp64:
-		return s, false
-	}
 	kb, ka, moved := scaling64.choose(int(b>>52&0x7ff), int(a>>52&0x7ff))
+	if b<<1 == 0 || a<<1 == 0 {
+		return nan64, moved
+	}
 	k := ka
 	if s == b {
 		k = kb
 	}
-	if k == 0 {
-		return s, moved
-	}
-	return m.LdexpF64(s, uint32(k)), moved
+	return m.LdexpF64(s, uint32(int32(k))), moved
 }
+
+// denormIn is for div_fmas and div_fixup, which read quotients unflushed.
+const denormIn = DenormIn32 | DenormIn1664
 
 // DivFmasF32 is v_div_fmas_f32: e*r+q, and where moved is set that times the
 // power of two which undoes DivScaleF32, up for a large q and down for a
 // small one, in one rounding.
 func (m Mode) DivFmasF32(e, r, q uint32, moved bool) uint32 {
 	if !moved || e&exp32 == exp32 || r&exp32 == exp32 || q&exp32 == exp32 {
-		return m.FmaF32(e, r, q)
+		return (m | denormIn).FmaF32(e, r, q)
 	}
 	k := -scaling32.step
 	if q>>23&0xff > 127 {
 		k = scaling32.step
 	}
-	e, r, q = m.In32(e), m.In32(r), m.In32(q)
 	return uint32(scaled(&layout32, wide32(e), wide32(r), wide32(q), k, m.Round32(), m&DenormOut32 == 0))
 }
 
 // DivFmasF64 is v_div_fmas_f64, as DivFmasF32.
 func (m Mode) DivFmasF64(e, r, q uint64, moved bool) uint64 {
 	if !moved || e&exp64 == exp64 || r&exp64 == exp64 || q&exp64 == exp64 {
-		return m.FmaF64(e, r, q)
+		return (m | denormIn).FmaF64(e, r, q)
 	}
 	k := -scaling64.step
 	if q>>52&0x7ff > 1023 {
 		k = scaling64.step
 	}
-	e, r, q = m.In64(e), m.In64(r), m.In64(q)
 	return scaled(&layout64, e, r, q, k, m.Round1664(), m&DenormOut1664 == 0)
 }
 
 // DivFixupF32 is v_div_fixup_f32: the quotient a/b, given its magnitude q as
 // the sequence found it.
 func (m Mode) DivFixupF32(q, b, a uint32) uint32 {
-	q, b, a = m.In32(q), m.In32(b), m.In32(a)
+	b, a = m.In32(b), m.In32(a)
 	sign := (a ^ b) & sign32
 	ua, ub := a&^sign32, b&^sign32
 	switch {
@@ -143,12 +131,16 @@ func (m Mode) DivFixupF32(q, b, a uint32) uint32 {
 	case int(ua>>23)-int(ub>>23) < -150:
 		return m.Out32(sign | uint32(layout32.round(sign != 0, 1, -200, m.Round32())))
 	}
-	return m.Out32(sign | q&^sign32)
+	if q&exp32 == exp32 {
+		// The quotient is beyond the range that the scaling left it.
+		return sign | uint32(layout32.round(sign != 0, 1, 200, m.Round32()))
+	}
+	return sign | q&^sign32
 }
 
 // DivFixupF64 is v_div_fixup_f64, as DivFixupF32.
 func (m Mode) DivFixupF64(q, b, a uint64) uint64 {
-	q, b, a = m.In64(q), m.In64(b), m.In64(a)
+	b, a = m.In64(b), m.In64(a)
 	sign := (a ^ b) & sign64
 	ua, ub := a&^sign64, b&^sign64
 	switch {
@@ -165,7 +157,11 @@ func (m Mode) DivFixupF64(q, b, a uint64) uint64 {
 	case int(ua>>52)-int(ub>>52) < -1075:
 		return m.Out64(sign | layout64.round(sign != 0, 1, -1200, m.Round1664()))
 	}
-	return m.Out64(sign | q&^sign64)
+	if q&exp64 == exp64 {
+		// The quotient is beyond the range that the scaling left it.
+		return sign | layout64.round(sign != 0, 1, 1200, m.Round1664())
+	}
+	return sign | q&^sign64
 }
 
 // DivFixupF16 is v_div_fixup_f16, as DivFixupF32.

@@ -23,7 +23,9 @@ const (
 //
 // The models do not move zeros, infinities and NaNs, nor results that are
 // fixed by rule (2^x = 1 for |x| < 2^-24), nor a result out of the normal
-// range or sine and cosine out of [-1, 1].
+// range or sine and cosine out of [-1, 1]. Nor do they move the reciprocal of
+// a significand of all ones: it is the one operand for which the Newton
+// division needs it correctly rounded, so hardware has it so.
 //
 // Specials and flushing follow captures of gfx1100 and gfx1201 published with
 // ROCm/rocm-systems, rocjitsu; for other architectures they are not verified.
@@ -236,7 +238,7 @@ func (t Transcendental) step(o op, a uint64) int {
 // move32 returns r moved as the model says.
 func (t Transcendental) move32(o op, a, r uint32) uint32 {
 	u := r &^ sign32
-	if u < man32+1 || u >= exp32 {
+	if u < man32+1 || u >= exp32 || o == opRcp && a&man32 == man32 {
 		return r
 	}
 	d := t.step(o, uint64(a))
@@ -253,7 +255,7 @@ func (t Transcendental) move32(o op, a, r uint32) uint32 {
 // move64 is move32 for f64.
 func (t Transcendental) move64(o op, a, r uint64) uint64 {
 	u := r &^ sign64
-	if t.Model == CR || u < man64+1 || u >= exp64 {
+	if t.Model == CR || u < man64+1 || u >= exp64 || o == opRcp && a&man64 == man64 {
 		return r
 	}
 	d := t.step(o, a)

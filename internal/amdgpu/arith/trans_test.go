@@ -2,6 +2,7 @@ package arith
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -45,7 +46,7 @@ func TestTranscendentalF32(t *testing.T) {
 	m := openMPFR(t)
 	for _, fn := range functions32 {
 		n := 0
-		samples32(6000, func(a uint32) {
+		samples32(3000, func(a uint32) {
 			x := float64(f32(a))
 			if math.IsNaN(x) || math.IsInf(x, 0) || !fn.in(x) {
 				return
@@ -91,5 +92,140 @@ func TestTranscendentalF32All(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestTranscendentalF16(t *testing.T) {
+	m := openMPFR(t)
+	var tr Transcendental
+	const md = DefaultMode
+	narrow := func(x float64) uint16 { return NarrowF32(odd32(x)) }
+	for u := 0; u < 1<<16; u++ {
+		a := uint16(u)
+		x := float64(f32(WideF16(a)))
+		if math.IsNaN(x) || math.IsInf(x, 0) || x == 0 {
+			continue
+		}
+		check := func(name string, got, want uint16) {
+			t.Helper()
+			if got != want {
+				t.Errorf("%s(%#04x = %v) = %#04x, want %#04x", name, a, x, got, want)
+			}
+		}
+		check("exp", tr.ExpF16(md, a), narrow(m.odd("exp2", max(-100, min(100, x)))))
+		// The others round to f32 first.
+		check("rcp", tr.RcpF16(md, a), NarrowF32(bits32(float32(m.odd("ui_div", x)))))
+		if s := m.odd("sinu", x); s != 0 {
+			check("sin", tr.SinF16(md, a), NarrowF32(bits32(float32(s))))
+		}
+		if c := m.odd("cosu", x); c != 0 {
+			check("cos", tr.CosF16(md, a), NarrowF32(bits32(float32(c))))
+		}
+		if x > 0 {
+			check("log", tr.LogF16(md, a), narrow(m.odd("log2", x)))
+			check("rsq", tr.RsqF16(md, a), NarrowF32(bits32(float32(m.odd("rec_sqrt", x)))))
+			check("sqrt", tr.SqrtF16(md, a), NarrowF32(bits32(float32(m.odd("sqrt", x)))))
+		}
+	}
+}
+
+func TestRsqF64(t *testing.T) {
+	// r is right if x lies between the squares of the reciprocals of the
+	// midpoints about it.
+	r := rand.New(rand.NewPCG(15, 16))
+	check := func(a uint64) {
+		t.Helper()
+		got := Transcendental{}.RsqF64(DefaultMode, a)
+		x := forms[2].value(a)
+		for d := int64(-1); d <= 1; d += 2 {
+			mid := forms[2].value(got)
+			mid.Add(mid, forms[2].value(got+uint64(d)))
+			mid.SetMantExp(mid, -1)
+			mid.Mul(mid, mid).Mul(mid, x)
+			if c := mid.Cmp(big.NewFloat(1)); c != int(d) {
+				t.Errorf("RsqF64(%#016x) = %#016x: off by more than half a unit", a, got)
+			}
+		}
+	}
+	for range 20000 {
+		check(r.Uint64() & 0x7fdfffffffffffff)
+		check(r.Uint64() & man64)
+	}
+}
+
+// TestTranscendentalSpecials is the table of flushes and special values in
+// captures of hardware: see Transcendental.
+func TestTranscendentalSpecials(t *testing.T) {
+	var tr Transcendental
+	const flush = DefaultMode &^ (denorm32 | denorm1664)
+	sinFlush := func(a uint32) uint32 { return tr.SinF32(flush, a) }
+	const nInf, nNaN, nZero = 0xff800000, 0xffc00000, 0x80000000
+	type pairs map[uint32]uint32
+	for _, c := range []struct {
+		name string
+		f    func(uint32) uint32
+		want pairs
+	}{
+		{"exp", tr.ExpF32, pairs{0: one32, nZero: one32, 1: one32, 0x337fffff: one32, 0xb37fffff: one32,
+			0x42ffffff: 0x7f7fffa7, 0x43000000: exp32, exp32: exp32, nInf: 0, 0xc2fc0000: 0x00800000, 0xc2fc0001: 0, 0x7f800001: 0x7fc00001}},
+		{"log", tr.LogF32, pairs{0: nInf, nZero: nInf, 1: nInf, 0x007fffff: nInf, 0x807fffff: nInf, 0x00800000: 0xc2fc0000,
+			one32: 0, 0xbf800000: nNaN, exp32: exp32, nInf: nNaN, 0xff800001: 0xffc00001}},
+		{"rcp", tr.RcpF32, pairs{0: exp32, nZero: nInf, 1: exp32, 0x807fffff: nInf, exp32: 0, nInf: nZero,
+			0x7e800000: 0x00800000, 0x7e800001: 0, 0xfe800001: nZero, 0x00800000: 0x7e800000}},
+		{"rsq", tr.RsqF32, pairs{0: exp32, nZero: nInf, 1: exp32, 0x80000001: nInf, exp32: 0, nInf: nNaN, 0xbf800000: nNaN}},
+		{"sqrt", tr.SqrtF32, pairs{0: 0, nZero: nZero, 0x007fffff: 0, 0x80000001: nZero, exp32: exp32, nInf: nNaN, 0xbf800000: nNaN, 0x40800000: 0x40000000}},
+		{"sin", sin32, pairs{0: 0, nZero: nZero, exp32: nNaN, nInf: nNaN, 0x3e800000: one32, 0xbe800000: 0xbf800000,
+			0x3f000000: 0, 0xbf000000: 0, one32: 0, 0xcb800000: 0, 1: 6, 0x7fc00000: 0x7fc00000}},
+		{"sin, flushing", sinFlush, pairs{1: 0, 0x80000001: nZero}},
+		{"cos", cos32, pairs{0: one32, 1: one32, exp32: nNaN, 0x3e800000: 0, 0x3f000000: 0xbf800000, 0x4b800000: one32}},
+	} {
+		for a, want := range c.want {
+			if got := c.f(a); got != want {
+				t.Errorf("%s(%#08x) = %#08x, want %#08x", c.name, a, got, want)
+			}
+		}
+	}
+}
+
+func TestTranscendentalModels(t *testing.T) {
+	moved := map[int]int{}
+	samples32(300, func(a uint32) {
+		want := Transcendental{}.ExpF32(a)
+		random := Transcendental{Model: Random, Seed: 5}
+		r := random.ExpF32(a)
+		if r != random.ExpF32(a) {
+			t.Fatalf("Random on %#08x gives two results", a)
+		}
+		if d := int(int32(r - want)); d < -1 || d > 1 {
+			t.Errorf("Random moves exp(%#08x) by %d", a, d)
+		} else {
+			moved[d]++
+		}
+		if want&exp32 == exp32 || want == 0 || want == 0x00800000 || a&^sign32 < 0x33800000 {
+			return
+		}
+		if r := (Transcendental{Model: PlusULP}).ExpF32(a); r != want+1 {
+			t.Errorf("PlusULP gives exp(%#08x) = %#08x, want %#08x", a, r, want+1)
+		}
+		if r := (Transcendental{Model: MinusULP}).ExpF32(a); r != want-1 {
+			t.Errorf("MinusULP gives exp(%#08x) = %#08x, want %#08x", a, r, want-1)
+		}
+	})
+	for d := -1; d <= 1; d++ {
+		if moved[d] < 200 {
+			t.Errorf("Random moved %d results by %d, want a third of each", moved[d], d)
+		}
+	}
+	plus := Transcendental{Model: PlusULP}
+	if r := plus.LogF32(0x3f000000); r != 0xbf7fffff {
+		t.Errorf("PlusULP log(0.5) = %#08x, want the value above -1", r)
+	}
+	for _, a := range []uint32{0, exp32, 0x7fc00000} {
+		if plus.RcpF32(a) != (Transcendental{}).RcpF32(a) {
+			t.Errorf("PlusULP moves rcp(%#08x)", a)
+		}
+	}
+	if r := plus.SinF32(DefaultMode, 0x3e800000); r != one32 {
+		t.Errorf("PlusULP sin(1/4) = %#08x, want 1", r)
 	}
 }

@@ -288,7 +288,7 @@ func below(n, x uint64) bool {
 	h, l := bits.Mul64(n, n)
 	h1, _ := bits.Mul64(l, x)
 	h2, l2 := bits.Mul64(h, x)
-	l2, c := bits.Add64(l2, h1, 0)
-	h2 += c
-	return h2 == 0 && l2>>32 == 0
+	_, c := bits.Add64(l2, h1, 0)
+	h2 += c // n^2*x is h2*2^128 and less than 2^128
+	return h2>>32 == 0
 }
