@@ -11,6 +11,7 @@ import (
 type rmw struct {
 	size int
 	cas  bool
+	swap bool // the new value does not depend on the old
 	f    func(old, v, cmp uint64) uint64
 }
 
@@ -58,7 +59,7 @@ func maxS64(a, b uint64) uint64 { return uint64(max(int64(a), int64(b))) }
 // atomicOps are the operations by the names that LDS instructions of gfx9
 // and all instructions of gfx11 use, without the type.
 var atomicOps = map[string]rmw{
-	"swap_b32":    rmw32(func(_, v uint32) uint32 { return v }),
+	"swap_b32":    {size: 4, swap: true, f: func(_, v, _ uint64) uint64 { return v }},
 	"cmpswap_b32": {size: 4, cas: true, f: compareSwap},
 	"add_u32":     rmw32(func(a, b uint32) uint32 { return a + b }),
 	"sub_u32":     rmw32(func(a, b uint32) uint32 { return a - b }),
@@ -77,7 +78,7 @@ var atomicOps = map[string]rmw{
 	"min_f32":     rmw32(arith.MinF32),
 	"max_f32":     rmw32(arith.MaxF32),
 	"pk_add_f16":  rmw32(addPkF16),
-	"swap_b64":    rmw64(func(_, v uint64) uint64 { return v }),
+	"swap_b64":    {size: 8, swap: true, f: func(_, v, _ uint64) uint64 { return v }},
 	"cmpswap_b64": {size: 8, cas: true, f: compareSwap},
 	"add_u64":     rmw64(func(a, b uint64) uint64 { return a + b }),
 	"sub_u64":     rmw64(func(a, b uint64) uint64 { return a - b }),
