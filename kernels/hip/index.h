@@ -10,6 +10,7 @@
 __device__ inline bool contiguous(size_t num_dims, const size_t *dims,
                                   const size_t *strides) {
   size_t step = 1;
+#pragma unroll 1
   for (size_t d = num_dims; d-- > 0;) {
     if (dims[d] > 1 && strides[d] != step)
       return false;
@@ -23,6 +24,7 @@ template <typename Index>
 __device__ inline size_t strided(Index i, size_t num_dims, const size_t *dims,
                                  const size_t *strides) {
   size_t offset = 0;
+#pragma unroll 1
   for (size_t d = num_dims; d-- > 0;) {
     Index dim = static_cast<Index>(dims[d]);
     Index rest = i / dim;
@@ -44,6 +46,19 @@ __device__ inline size_t strided(size_t i, size_t numel, size_t num_dims,
 template <typename T> struct alignas(16) Vec {
   static constexpr int size = 16 / sizeof(T);
   T at[size];
+
+  // apply replaces every element by f of it. The elements go round, so that
+  // f's code is there once and not for each: a math function is long.
+  template <typename F> __device__ inline void apply(F f) {
+#pragma unroll 1
+    for (int i = 0; i < size; i++) {
+      T y = f(at[0]);
+#pragma unroll
+      for (int k = 1; k < size; k++)
+        at[k - 1] = at[k];
+      at[size - 1] = y;
+    }
+  }
 };
 
 template <typename T> __device__ inline bool aligned(const T *p) {
@@ -54,8 +69,9 @@ template <typename T> __device__ inline bool aligned(const T *p) {
 // layout info and out is contiguous. A null inp is out itself.
 //
 // There is a thread for each element, yet the first threads take 16 bytes
-// each and the rest find nothing to do: on an H200 that moves 1.35 times the
-// bytes per second in f32 and 1.7 times in f16.
+// each and the rest find nothing to do: a bare copy of 2^24 elements on an
+// H200 moves 2.7 TB/s so and 2.0 with an element a thread in f32, 1.9 and
+// 1.3 in f16.
 template <typename T, typename F>
 __device__ inline void map(size_t numel, size_t num_dims, const size_t *info,
                            const T *inp, T *out, F f) {
@@ -67,14 +83,15 @@ __device__ inline void map(size_t numel, size_t num_dims, const size_t *info,
     inp = out;
   if (!walk && aligned(inp) && aligned(out)) {
     size_t vecs = numel / Vec<T>::size;
+#pragma unroll 1
     for (size_t v = i; v < vecs; v += threads) {
       Vec<T> x = reinterpret_cast<const Vec<T> *>(inp)[v];
-      for (int k = 0; k < Vec<T>::size; k++)
-        x.at[k] = f(x.at[k]);
+      x.apply(f);
       reinterpret_cast<Vec<T> *>(out)[v] = x;
     }
     i += vecs * Vec<T>::size;
   }
+#pragma unroll 1
   for (; i < numel; i += threads)
     out[i] = f(inp[walk ? strided(i, numel, num_dims, info, strides) : i]);
 }
