@@ -113,6 +113,10 @@ func TestJudge(t *testing.T) {
 		{name: "larger rms of few rows", b: f32(), change: func(e *Expected) { e.Group = n / 8 }, got: noise(1), other: noise(0.1), want: WithinBound, status: Pass},
 		{name: "larger rms of few elements", b: newBench(tensor.F32, 10), got: noise(1), other: noise(0.1), want: WithinBound, status: Pass},
 		{name: "rare but large", b: f32(), change: wide, got: out(each(200, 40)), other: out(right), want: Worse, status: Warn},
+		{name: "rare, in the tail alone", b: f32(), change: wide, got: out(each(500, 14)), other: out(right), want: Worse, status: Warn},
+		{name: "rare, below the tail's floor", b: f32(), change: wide, got: out(each(500, 9)), other: out(right), want: WithinBound, status: Pass},
+		{name: "counterpart exact, rms just over a quarter ulp", b: f32(), change: whole, got: out(each(13, 1)), other: out(right), want: Worse, status: Warn},
+		{name: "counterpart exact, rms just below", b: f32(), change: whole, got: out(each(17, 1)), other: out(right), want: WithinBound, status: Pass},
 		{name: "rare and small", b: f32(), change: wide, got: out(each(200, 3)), other: out(right), want: WithinBound, status: Pass},
 		{name: "truncates", b: newBench(tensor.F32, 1<<16), got: (*bench).truncated, other: out(right), want: Worse, status: Warn},
 		{name: "both truncate", b: newBench(tensor.F32, 1<<16), got: (*bench).truncated, other: (*bench).truncated, want: BitExact, status: Pass},
@@ -205,6 +209,15 @@ func filledWith(f byte, i int) func(*bench) *tensor.Tensor {
 func wide(e *Expected) {
 	e.ULP = false
 	for i := range e.Hard {
+		e.Hard[i] *= 25
+	}
+}
+
+// whole makes the truths numbers of the type, so that one side may be
+// exact, and the bound 100 ulp.
+func whole(e *Expected) {
+	for i, v := range e.Value {
+		e.Value[i] = e.DType.Round(v)
 		e.Hard[i] *= 25
 	}
 }

@@ -11,6 +11,11 @@ import (
 const (
 	maxSample = 512 // wrong elements that are looked at
 	minSample = 4   // of fewer any rule fits some
+
+	// A right kernel's output is within the bound of the truth, and so of
+	// a rule that is applied to it; the rule's constant is itself taken
+	// from the outputs.
+	fit = 1.25
 )
 
 // looks says what wrong values look like.
@@ -218,7 +223,7 @@ func (l *looks) affine() string {
 	if l.most(func(i int) (bool, bool) {
 		r, v := l.reading(i, i), l.read(i)
 		// Where the limit is as large as the effect nothing is seen.
-		return math.Abs(v-c*r.truth) <= (1+math.Abs(c))*l.slack(r), math.Abs((c-1)*r.truth) > 4*l.slack(r)
+		return math.Abs(v-c*r.truth) <= fit*max(1, math.Abs(c))*l.slack(r), math.Abs((c-1)*r.truth) > 4*l.slack(r)
 	}) {
 		if math.Abs(c+1) < 1e-2 {
 			return "the wrong elements have the wrong sign: each is minus the truth"
@@ -227,7 +232,7 @@ func (l *looks) affine() string {
 	}
 	if math.Abs(d) > 4*lim && l.most(func(i int) (bool, bool) {
 		r, v := l.reading(i, i), l.read(i)
-		return math.Abs(v-r.truth-d) <= 2*l.slack(r), true
+		return math.Abs(v-r.truth-d) <= fit*l.slack(r), true
 	}) {
 		return fmt.Sprintf("the wrong elements are the truth %+.6g: a constant is added or missing", d)
 	}
@@ -245,7 +250,7 @@ func (l *looks) rows() string {
 	if k < 1 || n < minSample {
 		return ""
 	}
-	rows, fit := 0, 0
+	rows, fits := 0, 0
 	last := -1
 	for _, i := range l.at {
 		row := i / n
@@ -267,7 +272,7 @@ func (l *looks) rows() string {
 				continue
 			}
 			seen++
-			if math.Abs(l.read(j)-c*r.truth) <= (1+math.Abs(c))*l.slack(r) {
+			if math.Abs(l.read(j)-c*r.truth) <= fit*max(1, math.Abs(c))*l.slack(r) {
 				good++
 			}
 		}
@@ -276,10 +281,10 @@ func (l *looks) rows() string {
 		}
 		rows++
 		if float64(good) >= nearly*float64(seen) {
-			fit++
+			fits++
 		}
 	}
-	if rows == 0 || float64(fit) < nearly*float64(rows) {
+	if rows == 0 || float64(fits) < nearly*float64(rows) {
 		return ""
 	}
 	return fmt.Sprintf("each row along %s is a multiple of the truth, by a factor of its own: the row's sum or norm is off", l.g.axes[k].Name)
