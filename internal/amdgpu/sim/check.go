@@ -18,6 +18,8 @@ type findingKey struct {
 	buffer *region
 	space  string
 	access string
+	other  *op  // of a race
+	lanes  bool // a race between lanes of one instruction
 }
 
 type finding struct {

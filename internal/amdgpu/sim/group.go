@@ -43,12 +43,18 @@ type group struct {
 	laneSlots int64
 	counts    gpu.Counters // of memory
 	finds     findings
+
+	raced      map[*region]*raceShadow
+	lastRaced  *region // the last that was looked up in raced
+	lastShadow *raceShadow
+	noRaces    bool
+	exact      *exactRaces // of the second run
 }
 
 func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
 
 func newGroup(l *launch) *group {
-	g := &group{l: l, mem: &l.dev.mem, checks: l.checks}
+	g := &group{l: l, mem: &l.dev.mem, checks: l.checks, noRaces: l.groups*uint64(l.waves) > raceMaxWaves}
 	g.lds.init(l)
 	for i := range l.waves {
 		w := &wave{g: g, id: i, n: l.waveSize, arch: l.dev.arch, full: ^uint64(0) >> (64 - l.waveSize)}

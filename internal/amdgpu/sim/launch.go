@@ -25,19 +25,19 @@ type launch struct {
 	unit   *unit
 	entry  int32 // op where waves start
 
-	waveSize  int
-	waves     int // in a work-group
-	groups    uint64
-	lds       int
-	scratch   int // bytes per lane
-	kernarg   *region
-	packet    *region
-	queue     *region
-	stack     *region // address range of scratch, which has no data
-	steps     int64
-	checks    bool
-	exact     bool // the second run, which tells races from suspicions
-	suspected atomic.Bool
+	waveSize int
+	waves    int // in a work-group
+	groups   uint64
+	lds      int
+	scratch  int // bytes per lane
+	kernarg  *region
+	packet   *region
+	queue    *region
+	stack    *region // address range of scratch, which has no data
+	steps    int64
+	checks   bool
+	exact    bool // the second run, which tells races from suspicions
+	saves
 }
 
 func newLaunch(ctx context.Context, d *device, k *kernel, cfg gpu.LaunchConfig, args []byte) (*launch, error) {
@@ -241,14 +241,27 @@ func (l *launch) run() (gpu.Report, error) {
 		workers = 1
 	}
 	workers = int(min(uint64(workers), l.groups))
-	return l.execute(workers)
+	defer l.forget()
+	rep, gs, err := l.execute(workers, nil)
+	if err != nil || !l.checks {
+		return rep, err
+	}
+	suspects := l.suspects(gs)
+	if len(suspects) == 0 {
+		return rep, nil
+	}
+	l.restore()
+	l.exact = true
+	rep, _, err = l.execute(1, &exactRaces{suspects: suspects, cells: map[exactCell][]exactAccess{}, atomics: map[uint64][]int64{}})
+	return rep, err
 }
 
-// execute runs all work-groups on workers goroutines.
-func (l *launch) execute(workers int) (gpu.Report, error) {
+// execute runs all work-groups on workers goroutines, which it returns.
+func (l *launch) execute(workers int, exact *exactRaces) (gpu.Report, []*group, error) {
 	gs := make([]*group, workers)
 	for i := range gs {
 		gs[i] = newGroup(l)
+		gs[i].exact = exact
 	}
 	var next, failed atomic.Uint64
 	failed.Store(^uint64(0))
@@ -300,11 +313,11 @@ func (l *launch) execute(workers int) (gpu.Report, error) {
 	}
 	if first != nil {
 		if err := l.ctx.Err(); err != nil {
-			return rep, err
+			return rep, gs, err
 		}
-		return rep, &gpu.Fault{Kernel: l.kernel.Kernel.Name, Reason: first.err.Error(), Err: first.err}
+		return rep, gs, &gpu.Fault{Kernel: l.kernel.Kernel.Name, Reason: first.err.Error(), Err: first.err}
 	}
-	return rep, nil
+	return rep, gs, nil
 }
 
 // order returns the shuffled order of work-groups, nil for that of their

@@ -1,10 +1,579 @@
 package sim
 
-// A raceShadow remembers who accessed a region.
-type raceShadow struct{}
+import (
+	"bytes"
+	"fmt"
+	"math/bits"
+	"sync"
 
-func (g *group) touch(r *region)                                                   {}
-func (g *group) raceRead(w *wave, o *op, r *region, mask uint64, size int)         {}
-func (g *group) raceWrite(w *wave, o *op, r *region, mask uint64, size int)        {}
-func (g *group) raceAtomic(w *wave, o *op, r *region, i int, off uint64, size int) {}
-func (g *group) raceReadScalar(w *wave, o *op, r *region, off uint64)              {}
+	"github.com/paritycheck/paritycheck/internal/gpu"
+)
+
+// Races. Two accesses to the same bytes race when at least one writes, not
+// both are atomic, and nothing orders them: they are of different waves,
+// with no barrier between, nor a chain of atomics, nor the end of a launch.
+//
+// Every launch runs with a cheap test first. It remembers, for each dword,
+// the last wave that wrote and that read it, and suspects a dword whenever
+// a conflict cannot be ruled out: it takes neighbouring bytes for the same,
+// and knows nothing of order through atomics. Where it suspects any, the
+// memory is put back as it was and the launch runs again, work-groups in
+// order, with an exact record of the accesses to the suspects alone.
+
+// A raceID names a wave between two barriers: the wave's number in the
+// launch plus one in bits 6 to 29, the low bits of the number of barriers
+// passed in bits 0 to 5. In a record of reads raceMany says that several
+// waves read; in one of writes raceRMW says that it was an atomic.
+const (
+	racePhaseBits = 6
+	raceRMW       = 1 << 30
+	raceMany      = 1 << 31
+	raceOthers    = ^uint32(0) // reads by several work-groups
+	raceMaxWaves  = 1<<24 - 2
+)
+
+// A raceChunk is the record of a run of dwords.
+const raceChunkDwords = 1 << 12
+
+type raceChunk struct {
+	w, r [raceChunkDwords]uint32
+}
+
+// A raceShadow is one goroutine's record of a region.
+type raceShadow struct {
+	region   *region
+	chunks   []*raceChunk
+	suspects []uint64 // bits by dword, nil for none
+}
+
+func newRaceShadow(r *region) *raceShadow {
+	return &raceShadow{region: r, chunks: make([]*raceChunk, (len(r.data)+4*raceChunkDwords-1)/(4*raceChunkDwords))}
+}
+
+func (s *raceShadow) chunk(d uint64) *raceChunk {
+	c := s.chunks[d/raceChunkDwords]
+	if c == nil {
+		c = new(raceChunk)
+		s.chunks[d/raceChunkDwords] = c
+	}
+	return c
+}
+
+func (s *raceShadow) suspect(d uint64) {
+	if s.suspects == nil {
+		s.suspects = make([]uint64, len(s.region.data)/256+1)
+	}
+	s.suspects[d/64] |= 1 << (d % 64)
+}
+
+// races returns the record of r, nil where races there do not matter.
+func (g *group) races(r *region) *raceShadow {
+	if r.readOnly || g.noRaces {
+		return nil
+	}
+	if r == g.lastRaced {
+		return g.lastShadow
+	}
+	s := g.raced[r]
+	if s == nil {
+		s = newRaceShadow(r)
+		if g.raced == nil {
+			g.raced = map[*region]*raceShadow{}
+		}
+		g.raced[r] = s
+	}
+	g.lastRaced, g.lastShadow = r, s
+	return s
+}
+
+// raceID is the id of w now.
+func (w *wave) raceID() uint32 {
+	g := w.g
+	return uint32(g.linear*uint64(g.l.waves)+uint64(w.id)+1)<<racePhaseBits | g.phase&(1<<racePhaseBits-1)
+}
+
+// A raceView is what a test needs to know of the wave that accesses.
+type raceView struct {
+	id       uint32
+	from, to uint32 // wave numbers of the work-group
+	lds      bool   // records of other work-groups are left-overs
+}
+
+func (w *wave) raceView(r *region) raceView {
+	g := w.g
+	from := uint32(g.linear*uint64(g.l.waves)) + 1
+	return raceView{w.raceID(), from, from + uint32(g.l.waves), r == &g.lds.region}
+}
+
+func raceWave(id uint32) uint32 { return id >> racePhaseBits & (1<<24 - 1) }
+
+// unordered reports whether the access that id stands for may be unordered
+// to one by v.
+func (v *raceView) unordered(id uint32) bool {
+	if id == 0 {
+		return false
+	}
+	wave := raceWave(id)
+	switch {
+	case id == raceOthers:
+		return true
+	case wave == raceWave(v.id):
+		return id&raceMany != 0 && (id^v.id)&(1<<racePhaseBits-1) == 0
+	case wave >= v.from && wave < v.to:
+		return (id^v.id)&(1<<racePhaseBits-1) == 0
+	}
+	return !v.lds
+}
+
+// read records a read of dword d, and suspects it.
+func (s *raceShadow) read(v *raceView, d uint64) {
+	c := s.chunk(d)
+	d0 := d % raceChunkDwords
+	if id := c.w[d0]; id != 0 && id != v.id && v.unordered(id&^raceMany) {
+		s.suspect(d)
+	}
+	id := c.r[d0]
+	switch {
+	case id == v.id:
+	case id == 0 || id == raceOthers:
+		if id == 0 {
+			c.r[d0] = v.id
+		}
+	default:
+		wave := raceWave(id)
+		samePhase := (id^v.id)&(1<<racePhaseBits-1) == 0
+		switch {
+		case wave >= v.from && wave < v.to:
+			// The work-group's own. An earlier phase is ordered before.
+			if samePhase && (wave != raceWave(v.id) || id&raceMany != 0) {
+				c.r[d0] = v.id | raceMany
+			} else {
+				c.r[d0] = v.id
+			}
+		case v.lds:
+			c.r[d0] = v.id
+		default:
+			c.r[d0] = raceOthers
+		}
+	}
+}
+
+// write records a write of dword d, and suspects it.
+func (s *raceShadow) write(v *raceView, d uint64, atomic bool) {
+	c := s.chunk(d)
+	d0 := d % raceChunkDwords
+	if id := c.r[d0]; id != 0 && id != v.id && v.unordered(id) {
+		s.suspect(d)
+	}
+	id := c.w[d0]
+	if id == v.id {
+		return // a plain write stays one, whatever follows
+	}
+	if id != 0 && !(atomic && id&raceRMW != 0) && v.unordered(id) {
+		s.suspect(d)
+	}
+	switch {
+	case !atomic:
+		c.w[d0] = v.id
+	case id == 0 || id&raceRMW != 0 || v.lds && (raceWave(id) < v.from || raceWave(id) >= v.to):
+		c.w[d0] = v.id | raceRMW
+	}
+}
+
+func (g *group) raceRead(w *wave, o *op, r *region, mask uint64, size int) {
+	s := g.races(r)
+	if s == nil {
+		return
+	}
+	if g.exact != nil {
+		g.exact.access(g, w, o, r, mask, size, exactRead)
+		return
+	}
+	v := w.raceView(r)
+	last := ^uint64(0)
+	for x := mask; x != 0; x &= x - 1 {
+		off := g.ea[bits.TrailingZeros64(x)&63] - r.base
+		for d := off >> 2; d <= (off+uint64(size)-1)>>2; d++ {
+			if d != last {
+				s.read(&v, d)
+				last = d
+			}
+		}
+	}
+}
+
+func (g *group) raceWrite(w *wave, o *op, r *region, mask uint64, size int) {
+	s := g.races(r)
+	if s == nil {
+		return
+	}
+	g.overlap(w, o, r, mask, size)
+	if g.exact != nil {
+		g.exact.access(g, w, o, r, mask, size, exactWrite)
+		return
+	}
+	v := w.raceView(r)
+	for x := mask; x != 0; x &= x - 1 {
+		off := g.ea[bits.TrailingZeros64(x)&63] - r.base
+		for d := off >> 2; d <= (off+uint64(size)-1)>>2; d++ {
+			s.write(&v, d, false)
+		}
+	}
+}
+
+func (g *group) raceAtomic(w *wave, o *op, r *region, i int, off uint64, size int) {
+	s := g.races(r)
+	if s == nil {
+		return
+	}
+	if g.exact != nil {
+		g.exact.access(g, w, o, r, 1<<i, size, exactAtomic)
+		return
+	}
+	v := w.raceView(r)
+	for d := off >> 2; d <= (off+uint64(size)-1)>>2; d++ {
+		s.write(&v, d, true)
+	}
+}
+
+func (g *group) raceReadScalar(w *wave, o *op, r *region, off uint64) {
+	s := g.races(r)
+	if s == nil {
+		return
+	}
+	if g.exact != nil {
+		i := w.firstLane()
+		g.ea[i] = r.base + off
+		g.exact.access(g, w, o, r, 1<<i, 4, exactRead)
+		return
+	}
+	v := w.raceView(r)
+	s.read(&v, off>>2)
+}
+
+// overlap notes lanes of one store that write different values to the same
+// bytes.
+func (g *group) overlap(w *wave, o *op, r *region, mask uint64, size int) {
+	prev, apart := uint64(0), true
+	for x := mask; x != 0; x &= x - 1 {
+		a := g.ea[bits.TrailingZeros64(x)&63]
+		if a < prev {
+			apart = false
+			break
+		}
+		prev = a + uint64(size)
+	}
+	if apart {
+		return
+	}
+	m := o.mem
+	for x := mask; x != 0; x &= x - 1 {
+		i := bits.TrailingZeros64(x) & 63
+		for y := x & (x - 1); y != 0; y &= y - 1 {
+			j := bits.TrailingZeros64(y) & 63
+			lo, hi := max(g.ea[i], g.ea[j]), min(g.ea[i], g.ea[j])+uint64(size)
+			if lo >= hi {
+				continue
+			}
+			same := true
+			for a := lo; a < hi; a++ {
+				same = same && w.storedByte(m, i, a-g.ea[i]) == w.storedByte(m, j, a-g.ea[j])
+			}
+			if same {
+				continue
+			}
+			other := g.place(w, o, i)
+			key := findingKey{check: gpu.Race, space: r.space, access: "store", buffer: r, lanes: true}
+			g.note(w, o, j, key, int64(lo-r.base), size, func(f *gpu.Finding) {
+				f.Other = &other
+				f.Detail = "lanes of one instruction store different values to the same bytes"
+			})
+			break
+		}
+	}
+}
+
+// storedByte is byte k of what lane i stores.
+func (w *wave) storedByte(m *memOp, i int, k uint64) byte {
+	v := w.rows[m.data+int32(k/4)][i]
+	if m.part == partHi {
+		v >>= 16
+	}
+	return byte(v >> (8 * (k & 3)))
+}
+
+// A snapshot is a region as it was before the launch wrote it.
+type snapshot struct {
+	data, def []byte
+}
+
+// touch is called before a write to r: the first one in a launch saves the
+// contents.
+func (g *group) touch(r *region) {
+	l := g.l
+	if !l.checks || l.exact || r.space == "lds" || r.space == "scratch" || r.saved.Load() != nil {
+		return
+	}
+	l.saveMu.Lock()
+	defer l.saveMu.Unlock()
+	if r.saved.Load() == nil {
+		l.saved = append(l.saved, r)
+		r.saved.Store(&snapshot{bytes.Clone(r.data), bytes.Clone(r.def)})
+	}
+}
+
+// restore puts memory back as it was before the launch.
+func (l *launch) restore() {
+	for _, r := range l.saved {
+		s := r.saved.Load()
+		copy(r.data, s.data)
+		copy(r.def, s.def)
+	}
+}
+
+// forget drops what touch saved.
+func (l *launch) forget() {
+	for _, r := range l.saved {
+		r.saved.Store(nil)
+	}
+	l.saved = nil
+}
+
+// suspects joins what the goroutines suspect, and the conflicts between
+// their records. LDS is of one work-group at a time, and its suspects are
+// those of any.
+func (l *launch) suspects(gs []*group) map[*region][]uint64 {
+	all := map[*region][]uint64{}
+	join := func(r *region, b []uint64) {
+		if b == nil {
+			return
+		}
+		if all[r] == nil {
+			all[r] = make([]uint64, len(b))
+		}
+		for i, x := range b {
+			all[r][i] |= x
+		}
+	}
+	for k, g := range gs {
+		for r, s := range g.raced {
+			if r == &g.lds.region {
+				join(nil, s.suspects)
+				continue
+			}
+			join(r, s.suspects)
+			for _, h := range gs[k+1:] {
+				if t := h.raced[r]; t != nil {
+					s.cross(t)
+					join(r, s.suspects)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// cross suspects the dwords on which two goroutines' records conflict.
+func (s *raceShadow) cross(t *raceShadow) {
+	for i, a := range s.chunks {
+		b := t.chunks[i]
+		if a == nil || b == nil {
+			continue
+		}
+		for d := range a.w {
+			if a.w[d] != 0 && b.w[d]|b.r[d] != 0 || a.r[d] != 0 && b.w[d] != 0 {
+				s.suspect(uint64(i)*raceChunkDwords + uint64(d))
+			}
+		}
+	}
+}
+
+// An exactKind is how an access is recorded.
+type exactKind uint8
+
+const (
+	exactRead exactKind = iota
+	exactWrite
+	exactAtomic
+)
+
+func (k exactKind) String() string { return [...]string{"load", "store", "atomic"}[k] }
+
+// An exactAccess is one wave's last access of its kind to a dword.
+type exactAccess struct {
+	kind  exactKind
+	bytes uint8 // of the dword, as bits
+	lane  uint8
+	wave  int
+	phase uint32
+	group uint64
+	time  int64
+	o     *op
+	place gpu.Place
+}
+
+// exactRaces is the record of the second run.
+type exactRaces struct {
+	suspects map[*region][]uint64 // LDS under nil
+	cells    map[exactCell][]exactAccess
+	time     int64
+	// atomics are the times of each wave's atomics, by number in the launch.
+	atomics map[uint64][]int64
+}
+
+type exactCell struct {
+	r     *region
+	group uint64 // of LDS
+	dword uint64
+}
+
+// maxExact bounds the record: cells, and accesses of one.
+const (
+	maxExactCells    = 1 << 18
+	maxExactAccesses = 12
+)
+
+// access records the access of lanes to the suspects among their bytes and
+// notes races.
+func (e *exactRaces) access(g *group, w *wave, o *op, r *region, mask uint64, size int, kind exactKind) {
+	e.time++
+	if kind == exactAtomic {
+		n := g.linear*uint64(g.l.waves) + uint64(w.id)
+		e.atomics[n] = append(e.atomics[n], e.time)
+	}
+	cell := exactCell{r: r}
+	set := e.suspects[r]
+	if r == &g.lds.region {
+		set = e.suspects[nil]
+		cell = exactCell{group: g.linear}
+	}
+	if set == nil {
+		return
+	}
+	for x := mask; x != 0; x &= x - 1 {
+		i := bits.TrailingZeros64(x) & 63
+		off := g.ea[i] - r.base
+		end := off + uint64(size)
+		for d := off >> 2; d<<2 < end; d++ {
+			if set[d/64]>>(d%64)&1 == 0 {
+				continue
+			}
+			var which uint8
+			for b := range uint64(4) {
+				if a := d<<2 + b; a >= off && a < end {
+					which |= 1 << b
+				}
+			}
+			cell.dword = d
+			e.one(g, w, o, r, cell, i, off, which, kind)
+		}
+	}
+}
+
+func (e *exactRaces) one(g *group, w *wave, o *op, r *region, cell exactCell, lane int, off uint64, which uint8, kind exactKind) {
+	list := e.cells[cell]
+	for k := range list {
+		a := &list[k]
+		if a.bytes&which == 0 || kind == exactRead && a.kind == exactRead || kind == exactAtomic && a.kind == exactAtomic {
+			continue
+		}
+		if e.ordered(g, w, a) {
+			continue
+		}
+		if kind == exactWrite && a.kind == exactWrite && unchanged(w, o, r, lane, off) {
+			continue // the same value once more
+		}
+		key := findingKey{check: gpu.Race, space: r.space, access: kind.String(), buffer: r, other: a.o}
+		if r == &g.lds.region {
+			key.buffer = &g.lds.region
+		}
+		place := a.place
+		text := fmt.Sprintf("unordered with a %s by %s", a.kind, where(g, w, a))
+		g.note(w, o, lane, key, int64(off), o.mem.size, func(f *gpu.Finding) {
+			f.Other = &place
+			f.Detail = text
+		})
+	}
+	now := exactAccess{
+		kind: kind, bytes: which, lane: uint8(lane), wave: w.id, phase: g.phase, group: g.linear, time: e.time,
+		o: o, place: g.place(w, o, lane),
+	}
+	for k := range list {
+		a := &list[k]
+		if a.group == now.group && a.wave == now.wave && a.kind == now.kind {
+			if a.phase == now.phase {
+				now.bytes |= a.bytes
+			}
+			*a = now
+			return
+		}
+	}
+	if len(list) >= maxExactAccesses || list == nil && len(e.cells) >= maxExactCells {
+		if list == nil {
+			return
+		}
+		list = append(list[:0], list[1:]...)
+	}
+	e.cells[cell] = append(list, now)
+}
+
+// unchanged reports whether lane stores what the memory holds already.
+func unchanged(w *wave, o *op, r *region, lane int, off uint64) bool {
+	m := o.mem
+	for k := range uint64(m.size) {
+		if r.data[off+k] != w.storedByte(m, lane, k) {
+			return false
+		}
+	}
+	return true
+}
+
+func where(g *group, w *wave, a *exactAccess) string {
+	if a.group != g.linear {
+		return "another block"
+	}
+	return "another wave of the block, with no barrier between"
+}
+
+// ordered reports whether a happened before what w does now.
+func (e *exactRaces) ordered(g *group, w *wave, a *exactAccess) bool {
+	if a.group == g.linear && (a.wave == w.id || a.phase != g.phase) {
+		return true
+	}
+	// By atomics: one of a's side after it, then one of this side. Which
+	// addresses they had is not looked at, which can miss a race and invents
+	// none. Between work-groups any wave's atomic counts, since barriers
+	// carry order to and from it.
+	n := uint64(g.l.waves)
+	sides := func(group uint64, wave int) (from, to uint64) {
+		if a.group != g.linear {
+			return group * n, group*n + n
+		}
+		return group*n + uint64(wave), group*n + uint64(wave) + 1
+	}
+	release := int64(-1)
+	from, to := sides(a.group, a.wave)
+	for k := from; k < to; k++ {
+		for _, t := range e.atomics[k] {
+			if t >= a.time && (release < 0 || t < release) {
+				release = t
+			}
+		}
+	}
+	if release < 0 {
+		return false
+	}
+	from, to = sides(g.linear, w.id)
+	for k := from; k < to; k++ {
+		if ts := e.atomics[k]; len(ts) > 0 && ts[len(ts)-1] > release {
+			return true
+		}
+	}
+	return false
+}
+
+// saves are what a launch keeps of memory for a second run.
+type saves struct {
+	saveMu sync.Mutex
+	saved  []*region
+}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"sync/atomic"
 )
 
 // Global memory is divided into slots of 64 GiB. A region stands in the
@@ -31,8 +32,8 @@ type region struct {
 
 	readOnly bool // what the runtime owns: the packet, kernel arguments
 
-	race *raceShadow // of the launch in progress
-	live bool        // false after Free, for findings on stale pointers
+	saved atomic.Pointer[snapshot] // contents before the launch in progress
+	live  bool                     // false after Free, for findings on stale pointers
 }
 
 // A space is the global memory of a device.

@@ -337,6 +337,12 @@ func (m *memOp) extend(v, old uint32) uint32 {
 func (g *group) store(w *wave, o *op, r *region, mask uint64) {
 	m, ea := o.mem, &g.ea
 	g.touch(r)
+	if g.checks {
+		g.storeShadow(w, o, r, mask)
+		g.raceWrite(w, o, r, mask, m.size)
+	} else if r.def != nil {
+		g.markDefined(m, r, mask)
+	}
 	data := r.data
 	le := binary.LittleEndian
 	s := &w.rows[m.data]
@@ -374,12 +380,6 @@ func (g *group) store(w *wave, o *op, r *region, mask uint64) {
 				le.PutUint32(data[ea[i]-r.base+uint64(k)*4:], s[i])
 			}
 		}
-	}
-	if g.checks {
-		g.storeShadow(w, o, r, mask)
-		g.raceWrite(w, o, r, mask, m.size)
-	} else if r.def != nil {
-		g.markDefined(m, r, mask)
 	}
 }
 
