@@ -49,6 +49,7 @@ type group struct {
 	lastShadow *raceShadow
 	noRaces    bool
 	exact      *exactRaces // of the second run
+	passed     []passedBarrier
 }
 
 func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
@@ -97,7 +98,7 @@ func (w *wave) reset(l *launch) {
 	}
 	w.resetShadow()
 	w.scratch.reset(l)
-	w.skipped = nil
+	w.masked, w.effects, w.missed = w.masked[:0], w.effects[:0], false
 }
 
 // uninitialised is what registers hold that were not written: a signalling

@@ -52,6 +52,9 @@ func (g *group) shared(w *wave, o *op, mask uint64) {
 	m, r := o.mem, &g.lds.region
 	if g.checks {
 		g.checkAddress(w, o, mask)
+		if m.kind != memLoad {
+			g.effect(w, o)
+		}
 	}
 	g.countConflicts(w, m, mask)
 	size := uint64(m.size)

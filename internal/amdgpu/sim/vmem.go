@@ -192,6 +192,9 @@ func (g *group) global(w *wave, o *op, mask uint64) {
 	m := o.mem
 	if g.checks {
 		g.checkAddress(w, o, mask)
+		if m.kind != memLoad {
+			g.effect(w, o)
+		}
 	}
 	g.countLines(w, m, mask)
 	r := g.within(m, mask)

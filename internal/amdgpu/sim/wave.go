@@ -55,7 +55,9 @@ type wave struct {
 	steps int64
 
 	scratch scratchMemory
-	skipped *skippedBarrier // barrier passed with lanes masked off
+	masked  []maskedBarrier
+	effects []*op // stores since the last barrier
+	missed  bool  // ended before a barrier that others came to
 	shadow  waveShadow
 
 	tmp [3][2]lanes // modified sources
