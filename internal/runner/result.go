@@ -57,6 +57,7 @@ type Result struct {
 	// Skipped says why the case did not run here.
 	Skipped string `json:"skipped,omitempty"`
 
+	Changes  []Change      `json:"changes,omitempty"` // arguments that --set changed
 	Findings []gpu.Finding `json:"findings,omitempty"`
 	Counters *gpu.Counters `json:"counters,omitempty"`
 	Samples  []float64     `json:"samples_s,omitempty"` // seconds per launch
