@@ -1,24 +1,313 @@
 package sim
 
+import "math/bits"
+
 // saluOps are the scalar instructions, but for control flow.
-var saluOps = map[string]spec{
-	"s_mov_b32": {run: func(w *wave, o *op) { w.setS32(o, w.s32(&o.src[0])) }},
-	"s_and_b32": {run: func(w *wave, o *op) {
-		v := w.s32(&o.src[0]) & w.s32(&o.src[1])
+var saluOps = saluTable()
+
+func saluTable() map[string]spec {
+	t := map[string]spec{}
+	add := func(run handler, names ...string) {
+		for _, n := range names {
+			t[n] = spec{run: run}
+		}
+	}
+	// Moves and selects.
+	add(func(w *wave, o *op) { w.setS32(o, w.s32(&o.src[0])) }, "s_mov_b32")
+	add(func(w *wave, o *op) { w.setS64(o, w.s64(&o.src[0])) }, "s_mov_b64")
+	add(func(w *wave, o *op) { w.setS32(o, uint32(o.imm)) }, "s_movk_i32")
+	add(func(w *wave, o *op) {
+		if w.scc != 0 {
+			w.setS32(o, w.s32(&o.src[0]))
+		}
+	}, "s_cmov_b32")
+	add(func(w *wave, o *op) {
+		if w.scc != 0 {
+			w.setS64(o, w.s64(&o.src[0]))
+		}
+	}, "s_cmov_b64")
+	add(func(w *wave, o *op) {
+		if w.scc != 0 {
+			w.setS32(o, uint32(o.imm))
+		}
+	}, "s_cmovk_i32")
+	add(func(w *wave, o *op) { w.setS32(o, w.s32(&o.src[1-w.scc])) }, "s_cselect_b32")
+	add(func(w *wave, o *op) { w.setS64(o, w.s64(&o.src[1-w.scc])) }, "s_cselect_b64")
+
+	// Bitwise: SCC says if the result is not zero.
+	bit := func(name32, name64 string, f func(a, b uint64) uint64) {
+		t[name32] = spec{run: func(w *wave, o *op) {
+			v := uint32(f(uint64(w.s32(&o.src[0])), uint64(w.s32(&o.src[1]))))
+			w.scc = b2u(v != 0)
+			w.setS32(o, v)
+		}}
+		t[name64] = spec{run: func(w *wave, o *op) {
+			v := f(w.s64(&o.src[0]), w.s64(&o.src[1]))
+			w.scc = b2u(v != 0)
+			w.setS64(o, v)
+		}}
+	}
+	bitwise := map[string]func(a, b uint64) uint64{
+		"and": func(a, b uint64) uint64 { return a & b }, "nand": func(a, b uint64) uint64 { return ^(a & b) },
+		"or": func(a, b uint64) uint64 { return a | b }, "nor": func(a, b uint64) uint64 { return ^(a | b) },
+		"xor": func(a, b uint64) uint64 { return a ^ b }, "xnor": func(a, b uint64) uint64 { return ^(a ^ b) },
+		"andn2": func(a, b uint64) uint64 { return a &^ b }, "and_not1": func(a, b uint64) uint64 { return a &^ b },
+		"orn2": func(a, b uint64) uint64 { return a | ^b }, "or_not1": func(a, b uint64) uint64 { return a | ^b },
+		"andn1": func(a, b uint64) uint64 { return ^a & b }, "and_not0": func(a, b uint64) uint64 { return ^a & b },
+		"orn1": func(a, b uint64) uint64 { return ^a | b }, "or_not0": func(a, b uint64) uint64 { return ^a | b },
+	}
+	for name, f := range bitwise {
+		bit("s_"+name+"_b32", "s_"+name+"_b64", f)
+		save := func(w *wave, o *op, src uint64) {
+			old := w.exec
+			w.setExec(f(src, old))
+			w.scc = b2u(w.exec != 0)
+			w.setMask(o, old)
+		}
+		t["s_"+name+"_saveexec_b32"] = spec{run: func(w *wave, o *op) { save(w, o, uint64(w.s32(&o.src[0]))) }}
+		t["s_"+name+"_saveexec_b64"] = spec{run: func(w *wave, o *op) { save(w, o, w.s64(&o.src[0])) }}
+		wrexec := func(w *wave, o *op, src uint64) {
+			w.setExec(f(src, w.exec))
+			w.scc = b2u(w.exec != 0)
+			w.setMask(o, w.exec)
+		}
+		t["s_"+name+"_wrexec_b32"] = spec{run: func(w *wave, o *op) { wrexec(w, o, uint64(w.s32(&o.src[0]))) }}
+		t["s_"+name+"_wrexec_b64"] = spec{run: func(w *wave, o *op) { wrexec(w, o, w.s64(&o.src[0])) }}
+	}
+	t["s_not_b32"] = spec{run: func(w *wave, o *op) {
+		v := ^w.s32(&o.src[0])
 		w.scc = b2u(v != 0)
 		w.setS32(o, v)
-	}},
-	"s_mul_i32": {run: func(w *wave, o *op) { w.setS32(o, w.s32(&o.src[0])*w.s32(&o.src[1])) }},
-	"s_and_saveexec_b64": {run: func(w *wave, o *op) {
-		old := w.exec
-		w.setExec(old & w.s64(&o.src[0]))
-		w.scc = b2u(w.exec != 0)
-		w.setS64(o, old)
-	}},
-	"s_and_saveexec_b32": {run: func(w *wave, o *op) {
-		old := w.exec
-		w.setExec(old & uint64(w.s32(&o.src[0])))
-		w.scc = b2u(w.exec != 0)
-		w.setS32(o, uint32(old))
-	}},
+	}}
+	t["s_not_b64"] = spec{run: func(w *wave, o *op) {
+		v := ^w.s64(&o.src[0])
+		w.scc = b2u(v != 0)
+		w.setS64(o, v)
+	}}
+
+	// Arithmetic. f returns the result and SCC.
+	arith2 := func(name string, f func(a, b, scc uint32) (uint32, uint32)) {
+		t[name] = spec{run: func(w *wave, o *op) {
+			v, c := f(w.s32(&o.src[0]), w.s32(&o.src[1]), w.scc)
+			w.scc = c
+			w.setS32(o, v)
+		}}
+	}
+	overflowAdd := func(a, b uint32) uint32 { s := a + b; return (a ^ s) & (b ^ s) >> 31 }
+	overflowSub := func(a, b uint32) uint32 { d := a - b; return (a ^ b) & (a ^ d) >> 31 }
+	arith2("s_add_u32", func(a, b, _ uint32) (uint32, uint32) { return bits.Add32(a, b, 0) })
+	arith2("s_addc_u32", func(a, b, c uint32) (uint32, uint32) { return bits.Add32(a, b, c) })
+	arith2("s_sub_u32", func(a, b, _ uint32) (uint32, uint32) { return bits.Sub32(a, b, 0) })
+	arith2("s_subb_u32", func(a, b, c uint32) (uint32, uint32) { return bits.Sub32(a, b, c) })
+	arith2("s_add_i32", func(a, b, _ uint32) (uint32, uint32) { return a + b, overflowAdd(a, b) })
+	arith2("s_sub_i32", func(a, b, _ uint32) (uint32, uint32) { return a - b, overflowSub(a, b) })
+	arith2("s_min_i32", func(a, b, _ uint32) (uint32, uint32) { return minS32(a, b), b2u(int32(a) < int32(b)) })
+	arith2("s_max_i32", func(a, b, _ uint32) (uint32, uint32) { return maxS32(a, b), b2u(int32(a) > int32(b)) })
+	arith2("s_min_u32", func(a, b, _ uint32) (uint32, uint32) { return min(a, b), b2u(a < b) })
+	arith2("s_max_u32", func(a, b, _ uint32) (uint32, uint32) { return max(a, b), b2u(a > b) })
+	nonzero := func(v uint32) (uint32, uint32) { return v, b2u(v != 0) }
+	arith2("s_lshl_b32", func(a, b, _ uint32) (uint32, uint32) { return nonzero(a << (b & 31)) })
+	arith2("s_lshr_b32", func(a, b, _ uint32) (uint32, uint32) { return nonzero(a >> (b & 31)) })
+	arith2("s_ashr_i32", func(a, b, _ uint32) (uint32, uint32) { return nonzero(uint32(int32(a) >> (b & 31))) })
+	for k := uint(1); k <= 4; k++ {
+		arith2("s_lshl"+string(rune('0'+k))+"_add_u32", func(a, b, _ uint32) (uint32, uint32) {
+			v := uint64(a)<<k + uint64(b)
+			return uint32(v), b2u(v>>32 != 0)
+		})
+	}
+	arith2("s_bfe_u32", func(a, b, _ uint32) (uint32, uint32) { return nonzero(uint32(extractU(uint64(a), b&31, b>>16&127))) })
+	arith2("s_bfe_i32", func(a, b, _ uint32) (uint32, uint32) {
+		return nonzero(uint32(extractS(uint64(int64(int32(a))), b&31, b>>16&127)))
+	})
+	arith2("s_absdiff_i32", func(a, b, _ uint32) (uint32, uint32) {
+		d := a - b
+		if int32(d) < 0 {
+			d = -d
+		}
+		return nonzero(d)
+	})
+	keep := func(name string, f func(a, b uint32) uint32) {
+		t[name] = spec{run: func(w *wave, o *op) { w.setS32(o, f(w.s32(&o.src[0]), w.s32(&o.src[1]))) }}
+	}
+	keep("s_mul_i32", func(a, b uint32) uint32 { return a * b })
+	keep("s_mul_hi_u32", func(a, b uint32) uint32 { return uint32(uint64(a) * uint64(b) >> 32) })
+	keep("s_mul_hi_i32", func(a, b uint32) uint32 { return uint32(int64(int32(a)) * int64(int32(b)) >> 32) })
+	keep("s_bfm_b32", func(a, b uint32) uint32 { return (1<<(a&31) - 1) << (b & 31) })
+	keep("s_pack_ll_b32_b16", func(a, b uint32) uint32 { return a&0xffff | b<<16 })
+	keep("s_pack_lh_b32_b16", func(a, b uint32) uint32 { return a&0xffff | b&^0xffff })
+	keep("s_pack_hh_b32_b16", func(a, b uint32) uint32 { return a>>16 | b&^0xffff })
+	keep("s_pack_hl_b32_b16", func(a, b uint32) uint32 { return a>>16 | b<<16 })
+	shift64 := func(name string, f func(a uint64, n uint32) uint64) {
+		t[name] = spec{run: func(w *wave, o *op) {
+			v := f(w.s64(&o.src[0]), w.s32(&o.src[1]))
+			w.scc = b2u(v != 0)
+			w.setS64(o, v)
+		}}
+	}
+	shift64("s_lshl_b64", func(a uint64, n uint32) uint64 { return a << (n & 63) })
+	shift64("s_lshr_b64", func(a uint64, n uint32) uint64 { return a >> (n & 63) })
+	shift64("s_ashr_i64", func(a uint64, n uint32) uint64 { return uint64(int64(a) >> (n & 63)) })
+	shift64("s_bfe_u64", func(a uint64, n uint32) uint64 { return extractU(a, n&63, n>>16&127) })
+	shift64("s_bfe_i64", func(a uint64, n uint32) uint64 { return extractS(a, n&63, n>>16&127) })
+	t["s_bfm_b64"] = spec{run: func(w *wave, o *op) {
+		w.setS64(o, (1<<(w.s32(&o.src[0])&63)-1)<<(w.s32(&o.src[1])&63))
+	}}
+
+	// With a 16-bit immediate, on the destination itself.
+	t["s_addk_i32"] = spec{run: func(w *wave, o *op) {
+		a, b := w.sdst32(o), uint32(o.imm)
+		w.scc = overflowAdd(a, b)
+		w.setS32(o, a+b)
+	}}
+	t["s_mulk_i32"] = spec{run: func(w *wave, o *op) { w.setS32(o, w.sdst32(o)*uint32(o.imm)) }}
+
+	// One source.
+	one := func(name string, f func(a uint32) uint32, scc bool) {
+		t[name] = spec{run: func(w *wave, o *op) {
+			v := f(w.s32(&o.src[0]))
+			if scc {
+				w.scc = b2u(v != 0)
+			}
+			w.setS32(o, v)
+		}}
+	}
+	one64 := func(name string, f func(a uint64) uint32, scc bool) {
+		t[name] = spec{run: func(w *wave, o *op) {
+			v := f(w.s64(&o.src[0]))
+			if scc {
+				w.scc = b2u(v != 0)
+			}
+			w.setS32(o, v)
+		}}
+	}
+	one("s_bcnt1_i32_b32", func(a uint32) uint32 { return uint32(bits.OnesCount32(a)) }, true)
+	one64("s_bcnt1_i32_b64", func(a uint64) uint32 { return uint32(bits.OnesCount64(a)) }, true)
+	one("s_bcnt0_i32_b32", func(a uint32) uint32 { return uint32(bits.OnesCount32(^a)) }, true)
+	one64("s_bcnt0_i32_b64", func(a uint64) uint32 { return uint32(bits.OnesCount64(^a)) }, true)
+	one("s_brev_b32", bits.Reverse32, false)
+	t["s_brev_b64"] = spec{run: func(w *wave, o *op) { w.setS64(o, bits.Reverse64(w.s64(&o.src[0]))) }}
+	first := func(n, width int) uint32 {
+		if n >= width {
+			return ^uint32(0)
+		}
+		return uint32(n)
+	}
+	for _, n := range []string{"s_ff1_i32_b32", "s_ctz_i32_b32"} {
+		one(n, func(a uint32) uint32 { return first(bits.TrailingZeros32(a), 32) }, false)
+	}
+	for _, n := range []string{"s_ff1_i32_b64", "s_ctz_i32_b64"} {
+		one64(n, func(a uint64) uint32 { return first(bits.TrailingZeros64(a), 64) }, false)
+	}
+	one("s_ff0_i32_b32", func(a uint32) uint32 { return first(bits.TrailingZeros32(^a), 32) }, false)
+	one64("s_ff0_i32_b64", func(a uint64) uint32 { return first(bits.TrailingZeros64(^a), 64) }, false)
+	for _, n := range []string{"s_flbit_i32_b32", "s_clz_i32_u32"} {
+		one(n, func(a uint32) uint32 { return first(bits.LeadingZeros32(a), 32) }, false)
+	}
+	for _, n := range []string{"s_flbit_i32_b64", "s_clz_i32_u64"} {
+		one64(n, func(a uint64) uint32 { return first(bits.LeadingZeros64(a), 64) }, false)
+	}
+	for _, n := range []string{"s_flbit_i32", "s_cls_i32"} {
+		one(n, func(a uint32) uint32 { return first(bits.LeadingZeros32(a^uint32(int32(a)>>31)), 32) }, false)
+	}
+	for _, n := range []string{"s_flbit_i32_i64", "s_cls_i32_i64"} {
+		one64(n, func(a uint64) uint32 { return first(bits.LeadingZeros64(a^uint64(int64(a)>>63)), 64) }, false)
+	}
+	one("s_sext_i32_i8", func(a uint32) uint32 { return uint32(int32(int8(a))) }, false)
+	one("s_sext_i32_i16", func(a uint32) uint32 { return uint32(int32(int16(a))) }, false)
+	one("s_abs_i32", func(a uint32) uint32 {
+		if int32(a) < 0 {
+			return -a
+		}
+		return a
+	}, true)
+	t["s_bitset0_b32"] = spec{run: func(w *wave, o *op) { w.setS32(o, w.sdst32(o)&^(1<<(w.s32(&o.src[0])&31))) }}
+	t["s_bitset1_b32"] = spec{run: func(w *wave, o *op) { w.setS32(o, w.sdst32(o)|1<<(w.s32(&o.src[0])&31)) }}
+
+	// Compares.
+	for name, f := range map[string]func(a, b uint32) bool{
+		"eq_i32": func(a, b uint32) bool { return a == b }, "lg_i32": func(a, b uint32) bool { return a != b },
+		"gt_i32": func(a, b uint32) bool { return int32(a) > int32(b) }, "ge_i32": func(a, b uint32) bool { return int32(a) >= int32(b) },
+		"lt_i32": func(a, b uint32) bool { return int32(a) < int32(b) }, "le_i32": func(a, b uint32) bool { return int32(a) <= int32(b) },
+		"eq_u32": func(a, b uint32) bool { return a == b }, "lg_u32": func(a, b uint32) bool { return a != b },
+		"gt_u32": func(a, b uint32) bool { return a > b }, "ge_u32": func(a, b uint32) bool { return a >= b },
+		"lt_u32": func(a, b uint32) bool { return a < b }, "le_u32": func(a, b uint32) bool { return a <= b },
+	} {
+		t["s_cmp_"+name] = spec{run: func(w *wave, o *op) { w.scc = b2u(f(w.s32(&o.src[0]), w.s32(&o.src[1]))) }}
+		signed := name[3] == 'i'
+		t["s_cmpk_"+name] = spec{run: func(w *wave, o *op) {
+			k := uint32(o.imm)
+			if !signed {
+				k &= 0xffff
+			}
+			w.scc = b2u(f(w.s32(&o.src[0]), k))
+		}}
+	}
+	add(func(w *wave, o *op) { w.scc = b2u(w.s64(&o.src[0]) == w.s64(&o.src[1])) }, "s_cmp_eq_u64")
+	add(func(w *wave, o *op) { w.scc = b2u(w.s64(&o.src[0]) != w.s64(&o.src[1])) }, "s_cmp_lg_u64")
+	add(func(w *wave, o *op) { w.scc = w.s32(&o.src[0]) >> (w.s32(&o.src[1]) & 31) & 1 }, "s_bitcmp1_b32")
+	add(func(w *wave, o *op) { w.scc = 1 ^ w.s32(&o.src[0])>>(w.s32(&o.src[1])&31)&1 }, "s_bitcmp0_b32")
+	add(func(w *wave, o *op) { w.scc = uint32(w.s64(&o.src[0]) >> (w.s32(&o.src[1]) & 63) & 1) }, "s_bitcmp1_b64")
+	add(func(w *wave, o *op) { w.scc = uint32(1 ^ w.s64(&o.src[0])>>(w.s32(&o.src[1])&63)&1) }, "s_bitcmp0_b64")
+
+	// Indexing of VGPRs by M0 on gfx9: bits 7:0 of M0 are the index, bits
+	// 15:12 which operands it is for.
+	t["s_set_gpr_idx_on"] = spec{run: func(w *wave, o *op) {
+		var mode uint32
+		if o.src[1].kind == srcConst {
+			mode = uint32(o.src[1].x.imm)
+		} else {
+			mode = uint32(o.imm)
+		}
+		w.gprIdx = uint8(mode & 15)
+		w.s[regM0] = w.s[regM0]&^0xf0ff | w.s32(&o.src[0])&0xff | mode&15<<12
+		w.shadow.s[regM0] = ^uint32(0)
+	}}
+	add(func(w *wave, o *op) { w.gprIdx = 0 }, "s_set_gpr_idx_off")
+	add(func(w *wave, o *op) { w.s[regM0] = w.s[regM0]&^0xff | w.s32(&o.src[0])&0xff }, "s_set_gpr_idx_idx")
+	add(func(w *wave, o *op) { w.gprIdx = uint8(o.imm & 15) }, "s_set_gpr_idx_mode")
+
+	// Whole-quad mode: a quad is active where any of its lanes is.
+	wqm := func(v uint64) uint64 {
+		v |= v >> 1 & 0x5555555555555555
+		v = v | v>>2
+		v &= 0x1111111111111111
+		return v * 15
+	}
+	t["s_wqm_b32"] = spec{run: func(w *wave, o *op) {
+		v := uint32(wqm(uint64(w.s32(&o.src[0]))))
+		w.scc = b2u(v != 0)
+		w.setS32(o, v)
+	}}
+	t["s_wqm_b64"] = spec{run: func(w *wave, o *op) {
+		v := wqm(w.s64(&o.src[0]))
+		w.scc = b2u(v != 0)
+		w.setS64(o, v)
+	}}
+	return t
+}
+
+// sdst32 is the scalar destination of o before the instruction.
+func (w *wave) sdst32(o *op) uint32 {
+	switch o.sd.kind {
+	case sdstSGPR:
+		return w.s[o.sd.reg]
+	case sdstExec:
+		return uint32(w.exec >> (32 * uint(o.sd.reg)))
+	}
+	return 0
+}
+
+func extractU(a uint64, off, width uint32) uint64 {
+	if width >= 64 {
+		return a >> off
+	}
+	return a >> off & (1<<width - 1)
+}
+
+func extractS(a uint64, off, width uint32) uint64 {
+	if width == 0 {
+		return 0
+	}
+	width = min(width, 64-off)
+	return uint64(int64(a<<(64-off-width)) >> (64 - width))
 }
