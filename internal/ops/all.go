@@ -7,6 +7,7 @@ func All() []*Op {
 	var all []*Op
 	for _, family := range [][]*Op{
 		ropeOps(),
+		indexingOps(),
 	} {
 		all = append(all, family...)
 	}

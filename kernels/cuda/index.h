@@ -4,6 +4,14 @@
 
 #include "types.h"
 
+// The index of this thread along x, and the number of threads along x.
+__device__ inline size_t thread_index() {
+  return static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ inline size_t thread_count() {
+  return static_cast<size_t>(gridDim.x) * blockDim.x;
+}
+
 // A layout is dims[num_dims], then for each operand strides[num_dims] in
 // elements; null means that every operand is contiguous.
 
@@ -75,8 +83,7 @@ template <typename T> __device__ inline bool aligned(const T *p) {
 template <typename T, typename F>
 __device__ inline void map(size_t numel, size_t num_dims, const size_t *info,
                            const T *inp, T *out, F f) {
-  size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  size_t threads = static_cast<size_t>(gridDim.x) * blockDim.x;
+  size_t i = thread_index(), threads = thread_count();
   const size_t *strides = info + num_dims;
   bool walk = inp && info && !contiguous(num_dims, info, strides);
   if (!inp)

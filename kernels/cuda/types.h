@@ -24,6 +24,7 @@ struct bf16 {
 };
 
 #define FOR_FLOATS(M) M(f64) M(f32) M(f16) M(bf16)
+#define FOR_INTS(M) M(i64) M(u32) M(u8)
 
 // Compute<T>::type is what arithmetic on T is done in.
 template <typename T> struct Compute { typedef T type; };
