@@ -19,3 +19,11 @@ truth-accuracy:
 truth-tables:
 	go test ./internal/truth -run TestTables -write-tables
 	go test ./internal/truth -run TestGolden -write-golden
+
+.PHONY: arith-exhaustive
+
+# Every f32 operand of every transcendental against MPFR; hours. STEP=101
+# takes every 101st.
+arith-exhaustive:
+	PARITYCHECK_REQUIRE=mpfr PARITYCHECK_EXHAUSTIVE=$(or $(STEP),1) go test ./internal/amdgpu/arith -v -timeout 48h -fusion \
+		-run 'TestTranscendental|TestFusion'

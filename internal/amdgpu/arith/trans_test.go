@@ -235,3 +235,53 @@ func TestTranscendentalModels(t *testing.T) {
 		t.Errorf("PlusULP sin(1/4) = %#08x, want 1", r)
 	}
 }
+
+// TestHardCases has the operands whose results lie nearest to the middle of
+// two f32, found by going through all operands: within 3 ULP of f64. The f64
+// evaluation alone gets 0x3b429d37 and 0xbcf3a937 of exp wrong.
+func TestHardCases(t *testing.T) {
+	m := openMPFR(t)
+	hard := map[string][]uint32{
+		"exp": {0x3b429d37, 0xb52d1f9a, 0xbcf3a937, 0x3a07857c, 0xb8d3d026, 0xbaec2b40, 0x3c02a9ad, 0x36879cf7, 0xbe1f29de},
+		"log": {0x3ea07ab9, 0x40207ab9},
+		"rsq": {0x403a18e3, 0x3e3a18e3},
+		"sin": {0x34654db5, 0x3d7d7f58, 0x37eacaf6},
+		"cos": {0x390721a7},
+	}
+	for _, fn := range functions32 {
+		for _, a := range hard[fn.name] {
+			if got, want := fn.f(a), bits32(float32(m.odd(fn.mpfr, float64(f32(a))))); got != want {
+				t.Errorf("%s(%#08x) = %#08x, want %#08x", fn.name, a, got, want)
+			}
+		}
+	}
+	if r := bits32(float32(exp2(float64(f32(0x3b429d37))))); r == (Transcendental{}).ExpF32(0x3b429d37) {
+		t.Error("exp2 alone rounds the hard case rightly: the case tests nothing")
+	}
+}
+
+// TestDoubleDouble holds the evaluations behind the hard cases to 53 bits
+// rounded to odd, on operands that do not need them.
+func TestDoubleDouble(t *testing.T) {
+	m := openMPFR(t)
+	r := rand.New(rand.NewPCG(23, 24))
+	check := func(name string, x, hi, lo float64) {
+		t.Helper()
+		if got, want := odd64(hi, lo), m.odd(name, x); got != want {
+			t.Errorf("%s(%x) = %x, want %x", name, x, got, want)
+		}
+	}
+	for range 1500 {
+		x := float64(float32(r.Float64()*256 - 128))
+		hi, lo := exp2dd(x)
+		check("exp2", x, hi, lo)
+		x = float64(float32(math.Ldexp(0.5+r.Float64(), r.IntN(200)-100)))
+		hi, lo = log2dd(x, log2(bits32(float32(x))))
+		check("log2", x, hi, lo)
+		x = float64(float32((r.Float64() - 0.5) * math.Ldexp(0.25, -r.IntN(30))))
+		hi, lo = sinTurndd(x)
+		check("sinu", x, hi, lo)
+		hi, lo = cosTurndd(x)
+		check("cosu", x, hi, lo)
+	}
+}
