@@ -21,6 +21,9 @@ func Decode(a Arch, code []byte, pc uint64) (Inst, error) {
 	if len(code) >= 16 {
 		d.hi2 = binary.LittleEndian.Uint32(code[12:])
 	}
+	if len(code) >= 20 {
+		d.hi3 = binary.LittleEndian.Uint32(code[16:])
+	}
 	i.PC, i.Arch = pc, a
 	if !d.decode(&i) {
 		return Inst{}, fail(a, code, pc, false)
@@ -42,12 +45,12 @@ func fail(a Arch, code []byte, pc uint64, short bool) error {
 
 // A decoder holds the words of one instruction.
 type decoder struct {
-	lo      uint64
-	hi, hi2 uint32
-	arch    Arch
-	n       int
-	lit     bool
-	litAt   uint8
+	lo           uint64
+	hi, hi2, hi3 uint32 // third dword on
+	arch         Arch
+	n            int
+	lit          bool
+	litAt        uint8
 }
 
 func (d *decoder) bits(shift, n uint) uint32 { return uint32(d.lo>>shift) & (1<<n - 1) }
@@ -63,9 +66,18 @@ func (d *decoder) word(k uint8) uint32 {
 		return uint32(d.lo >> 32)
 	case 2:
 		return d.hi
+	case 3:
+		return d.hi2
 	}
-	return d.hi2
+	return d.hi3
 }
+
+// What find returns for encodings without operand tables.
+const (
+	tableNone uint8 = numTables + iota
+	tableVOPD
+	tableEXP
+)
 
 // find names the table and the opcode of the words.
 func (d *decoder) find() (table uint8, op uint32) {
@@ -134,6 +146,15 @@ func (d *decoder) find() (table uint8, op uint32) {
 		}
 		return tMTBUF + v, w >> 15 & 15
 	}
+	if w>>26 == 0x3c {
+		switch d.arch {
+		case GFX1030:
+			return tMIMG, w>>18&0x7f | w&1<<7
+		case GFX1100:
+			return tMIMG, w >> 18 & 0xff
+		}
+		return tMIMG, w >> 18 & 0x7f
+	}
 	if gfx9 {
 		switch w >> 26 {
 		case 0x30:
@@ -146,18 +167,21 @@ func (d *decoder) find() (table uint8, op uint32) {
 		case 0x35:
 			return tVINTRP, w >> 16 & 3
 		}
-		return numTables, 0
+		return tableNone, 0
 	}
 	switch w >> 26 {
 	case 0x32:
-		if !gfx11 {
-			return tVINTRP, w >> 16 & 3
+		if gfx11 {
+			return tableVOPD, 0
 		}
+		return tVINTRP, w >> 16 & 3
+	case 0x3e:
+		return tableEXP, 0
 	case 0x33:
 		switch {
 		case w>>23&7 == 0 && w>>24 == 0xcc:
 			return tVOP3P + d.vop3dpp(tVOP3PDPP-tVOP3P), w >> 16 & 0x7f
-		case gfx11 && w>>23 == 0xcd<<1:
+		case gfx11 && w>>24 == 0xcd:
 			return tVINTERP, w >> 16 & 0x7f
 		case gfx11 && w>>24 == 0xce:
 			return tLDSDIR, w >> 20 & 3
@@ -170,14 +194,14 @@ func (d *decoder) find() (table uint8, op uint32) {
 			null = 0x7c
 		}
 		switch {
-		case d.bits(57, 7) == null:
-			return tSMEMI, w >> 18 & 0xff
 		case d.bits(32, 21) == 0:
 			return tSMEMR, w >> 18 & 0xff
+		case d.bits(57, 7) == null:
+			return tSMEMI, w >> 18 & 0xff
 		}
 		return tSMEMB, w >> 18 & 0xff
 	}
-	return numTables, 0
+	return tableNone, 0
 }
 
 // vop3dpp returns the distance to the DPP table of the 64-bit encodings.
@@ -229,19 +253,55 @@ func (d *decoder) flat() uint8 {
 		}
 		return tGLOBALS
 	}
-	return numTables
+	return tableNone
+}
+
+// flatVariant returns the table of a load to LDS or of an atomic that
+// returns, where the words are that, and t otherwise.
+func (d *decoder) flatVariant(t uint8, r *opRow) uint8 {
+	glc := uint(16)
+	if d.arch == GFX1100 {
+		glc = 14
+	} else if d.bit(13) && t != tFLAT {
+		return t + 1
+	}
+	if r.flags&rowAtomic == 0 || !d.bit(glc) {
+		return t
+	}
+	switch t {
+	case tFLAT:
+		return tFLATG
+	case tGLOBAL:
+		return tGLOBALG
+	case tGLOBALS:
+		return tGLOBALSG
+	}
+	return t
 }
 
 func (d *decoder) decode(i *Inst) bool {
 	t, op := d.find()
-	if t >= numTables {
-		return d.rest(i)
+	switch t {
+	case tableVOPD:
+		return d.dual(i)
+	case tableEXP:
+		return d.export(i)
+	case tableNone:
+		return false
 	}
 	rows := tables[d.arch][t]
 	if op >= uint32(len(rows)) {
 		return false
 	}
 	r := &rows[op]
+	if info := tableInfo[t]; info.enc >= FLAT {
+		if v := d.flatVariant(t, r); v != t {
+			if t, rows = v, tables[d.arch][v]; op >= uint32(len(rows)) {
+				return false
+			}
+			r = &rows[op]
+		}
+	}
 	if r.name == "" || d.lo&r.mask != r.val {
 		return false
 	}
@@ -270,6 +330,12 @@ func (d *decoder) decode(i *Inst) bool {
 func (d *decoder) operand(i *Inst, p opnd, o *Operand, k uint8) bool {
 	var v uint32
 	switch p.field {
+	case fADDR:
+		if i.Enc == MIMG && d.nsa() {
+			*o = Operand{Kind: RegList, Reg: uint16(d.bits(32, 8))}
+			return true
+		}
+		v = d.bits(32, 8)
 	case fLIT:
 		c := &classes[d.arch][p.class]
 		d.literal(o, c)
@@ -300,6 +366,11 @@ func (d *decoder) operand(i *Inst, p opnd, o *Operand, k uint8) bool {
 		}
 	case fDPP3SRC0:
 		v = d.hi & 0xff
+	case fSSAMP:
+		v = d.bits(53, 5)
+		if d.arch == GFX1100 {
+			v = d.bits(58, 5)
+		}
 	default:
 		f := bitFields[p.field]
 		v = d.bits(uint(f.shift), uint(f.bits))
@@ -310,6 +381,9 @@ func (d *decoder) operand(i *Inst, p opnd, o *Operand, k uint8) bool {
 	}
 	if c.bad[v>>5]>>(v&31)&1 != 0 {
 		i.bad |= 1 << k
+		if p.acc != 0 && d.bit(uint(p.acc)) {
+			i.badAcc |= 1 << k
+		}
 	}
 	o.Type, o.Width = c.typ, c.width
 	switch c.kind {
@@ -318,20 +392,32 @@ func (d *decoder) operand(i *Inst, p opnd, o *Operand, k uint8) bool {
 		if c.kind == classA || p.acc != 0 && d.bit(uint(p.acc)) {
 			o.Kind = AGPR
 		}
+	case classV16:
+		*o = half(v)
 	case classAttr:
 		if p.field == fIATTR {
 			v = v>>2 | v&3<<6
 		}
 		*o = Operand{Kind: Attr, Reg: uint16(v & 63), Imm: uint64(v >> 6 & 3)}
+		i.Imm = int32(v >> 8)
 	case classMsg:
 		*o = Operand{Kind: Const, Imm: uint64(v)}
 		i.Imm = int32(v)
+	case classImm:
+		*o = Operand{Kind: Literal, Imm: uint64(v), Width: 1}
 	case classParam:
 		*o = Operand{Kind: Param, Imm: uint64(v)}
+	case classIdx:
+		*o = Operand{Kind: Const, Imm: uint64(v)}
+		i.Imm = int32(v)
 	default:
 		if v >= 256 {
+			if c.kind == classSrc16 {
+				*o = half(v - 256)
+				return true
+			}
 			o.Kind, o.Reg = VGPR, uint16(v-256)
-			if p.acc != 0 && d.bit(uint(p.acc)) {
+			if c.kind == classSrcA || p.acc != 0 && d.bit(uint(p.acc)) {
 				o.Kind = AGPR
 			}
 			return true
@@ -341,17 +427,24 @@ func (d *decoder) operand(i *Inst, p opnd, o *Operand, k uint8) bool {
 	return true
 }
 
+// half returns the operand of gfx11's 16-bit registers: bit 7 chooses the
+// high half.
+func half(v uint32) Operand {
+	return Operand{Kind: VGPR, Reg: uint16(v & 127), Width: 1, Type: I16, Half: Low + Half(v>>7)}
+}
+
 var impliedReg = [...]uint16{fVCC: VCC, fEXEC: EXEC, fM0: M0, fNULL: NULL, fSCC: SCC, fLDSDIRECT: LDSDirect}
 
 // scalar decodes a value of the scalar operand space.
 func (d *decoder) scalar(o *Operand, v uint32, c *operandClass) bool {
-	special := func(r uint16) { o.Kind, o.Reg = Special, r }
+	special := func(r uint16) { o.Kind, o.Reg, o.Width = Special, r, c.width }
 	// Tuples begin at a multiple of 2 or 4; LLVM rounds down.
 	align := uint32(1)
+	o.Width = c.swidth
 	switch {
-	case c.width == 2:
+	case c.swidth == 2:
 		align = 2
-	case c.width > 2:
+	case c.swidth > 2:
 		align = 4
 	}
 	switch {

@@ -1,10 +1,5 @@
 package isa
 
-// rest decodes the encodings that have no table.
-func (d *decoder) rest(i *Inst) bool {
-	return false
-}
-
 // fields decodes what is no operand: modifiers, offsets, flags.
 func (d *decoder) fields(i *Inst, t uint8) bool {
 	m := d.lo & i.op.live
@@ -25,14 +20,19 @@ func (d *decoder) fields(i *Inst, t uint8) bool {
 			i.DPP = DPPCtrl{Ctrl: uint16(d.bits(40, 9)), FI: at(50, 1) != 0, BoundCtl: at(51, 1) != 0, BankMask: uint8(d.bits(56, 4)), RowMask: uint8(d.bits(60, 4))}
 			i.Mod.Neg = at(52, 1) | at(54, 1)<<1
 			i.Mod.Abs = at(53, 1) | at(55, 1)<<1
-			return d.dppCtrl(i)
+			d.sext(i)
 		case DPP8:
 			i.DPP = DPPCtrl{Lanes: d.bits(40, 24), FI: d.bits(0, 9) == 234}
 		}
 	case VOP3:
 		i.Mod = Modifiers{Neg: at(61, 3), Abs: at(8, 3), OpSel: at(11, 4), Clamp: at(15, 1) != 0, Omod: at(59, 2)}
+		d.sext(i)
 		return d.dpp3(i)
 	case VOP3P:
+		if i.op.flags&rowMFMA != 0 {
+			i.Imm = int32(at(8, 3)) | int32(at(11, 4))<<3 | int32(at(61, 3))<<7
+			return true
+		}
 		i.Mod = Modifiers{Neg: at(61, 3), NegHi: at(8, 3), OpSel: at(11, 3), Clamp: at(15, 1) != 0, OpSelHi: at(59, 2) | at(14, 1)<<2}
 		return d.dpp3(i)
 	case VINTERP:
@@ -40,8 +40,10 @@ func (d *decoder) fields(i *Inst, t uint8) bool {
 		i.Imm = int32(at(8, 3))
 	case LDSDIR:
 		i.Imm = int32(at(16, 4))
+	case MIMG:
+		return d.image(i)
 	default:
-		d.memory(i, t)
+		return d.memory(i, t)
 	}
 	return true
 }
@@ -58,28 +60,32 @@ func (d *decoder) sdwa(i *Inst, m uint64) bool {
 	return i.SDWA.Dst <= DWord && i.SDWA.Src0 <= DWord && (i.SDWA.Src1 <= DWord || i.Enc == VOP1) && i.SDWA.Unused <= UnusedPreserve
 }
 
+// sext moves the sign bits of sources that are integers: LLVM knows them
+// as sign extensions there.
+func (d *decoder) sext(i *Inst) {
+	if i.op.flags&rowSext != 0 {
+		i.SDWA.Sext, i.Mod.Neg = i.Mod.Neg&6, i.Mod.Neg&1
+	}
+}
+
 // dpp3 decodes the third dword of VOP3 DPP.
 func (d *decoder) dpp3(i *Inst) bool {
 	w := d.hi
 	switch i.Form {
 	case DPP16:
 		i.DPP = DPPCtrl{Ctrl: uint16(w >> 8 & 0x1ff), FI: w>>18&1 != 0, BoundCtl: w>>19&1 != 0, BankMask: uint8(w >> 24 & 15), RowMask: uint8(w >> 28)}
-		return d.dppCtrl(i)
 	case DPP8:
 		i.DPP = DPPCtrl{Lanes: w >> 8, FI: d.bits(32, 9) == 234}
 	}
 	return true
 }
 
-// dppCtrl checks the lane movement.
-func (d *decoder) dppCtrl(i *Inst) bool { return true }
-
 func signed(v uint32, bits uint) int32 { return int32(v<<(32-bits)) >> (32 - bits) }
 
 // memory decodes offsets and flags.
-func (d *decoder) memory(i *Inst, t uint8) {
+func (d *decoder) memory(i *Inst, t uint8) bool {
 	set := func(shift uint, f Flags) {
-		if d.lo&i.op.live>>shift&1 != 0 {
+		if d.lo&(i.op.live|i.op.val)>>shift&1 != 0 {
 			i.Flags |= f
 		}
 	}
@@ -96,17 +102,18 @@ func (d *decoder) memory(i *Inst, t uint8) {
 			set(17, GDS)
 		}
 	case FLAT, GLOBAL, SCRATCH:
+		if i.op.flags&rowLDS != 0 {
+			i.Flags |= LDS
+		}
 		switch d.arch {
 		case GFX90A:
 			i.Offset = signed(d.bits(0, 13), 13)
-			set(13, LDS)
 			set(16, GLC)
 			set(17, SLC)
 			set(25, SCCBit)
 		case GFX1030:
 			i.Offset = signed(d.bits(0, 12), 12)
 			set(12, DLC)
-			set(13, LDS)
 			set(16, GLC)
 			set(17, SLC)
 		default:
@@ -115,8 +122,11 @@ func (d *decoder) memory(i *Inst, t uint8) {
 			set(14, GLC)
 			set(15, SLC)
 		}
-		if i.Enc == FLAT {
-			i.Offset &= 0xfff
+		if i.Enc == FLAT { // unsigned there
+			i.Offset &= 0x1fff
+			if d.arch == GFX1030 {
+				i.Offset &= 0xfff
+			}
 		}
 	case MUBUF, MTBUF:
 		i.Offset = int32(d.bits(0, 12))
@@ -145,6 +155,19 @@ func (d *decoder) memory(i *Inst, t uint8) {
 				i.Flags |= LDS
 			}
 			t = (t - tMUBUF) & 3
+		}
+		if i.Flags&TFE != 0 {
+			// The data has a further dword that says what failed.
+			o := &i.Src[0]
+			if i.NDst > 0 {
+				o = &i.Dst[0]
+			}
+			if o.Kind == VGPR {
+				o.Width++
+				if int(o.Reg)+int(o.Width) > 256 {
+					return false
+				}
+			}
 		}
 		if t&1 != 0 {
 			i.Flags |= OffEn
@@ -180,4 +203,5 @@ func (d *decoder) memory(i *Inst, t uint8) {
 			}
 		}
 	}
+	return true
 }

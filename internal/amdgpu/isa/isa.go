@@ -121,7 +121,7 @@ const (
 	Literal          // Imm is the value's bits, extended to the operand's size
 	Const            // Imm is a number that is part of the instruction, such as SOPK's simm16
 	Off              // "off": no address register
-	RegList          // the address registers of an image instruction, in Inst.NSA
+	RegList          // the address registers of an image instruction, in Inst.Image
 	Attr             // interpolation attribute Reg, channel Imm
 	Param            // interpolation parameter Imm: 0 p10, 1 p20, 2 p0
 )
@@ -175,7 +175,18 @@ type Operand struct {
 	Kind  Kind
 	Width uint8 // dwords; 0 for None, Off and Const
 	Type  Type  // of a source that may be a constant
+	Half  Half
 }
+
+// A Half is the part of a register that a 16-bit operand of gfx11 names.
+type Half uint8
+
+// The halves.
+const (
+	Full Half = iota
+	Low
+	High
+)
 
 // IsReg reports whether the operand is a register.
 func (o Operand) IsReg() bool { return o.Kind >= VGPR && o.Kind <= Special }
@@ -288,19 +299,30 @@ type Inst struct {
 
 	// Imm is the immediate field: simm16 of SOPP and SOPK, sign-extended
 	// (branches count dwords from the next instruction); the format of
-	// MTBUF; target and enable bits of EXP; swizzle of DS.
+	// MTBUF; enable bits, target (from bit 4) and flags of EXP; cbsz, abid
+	// (from bit 3) and blgp (from bit 7) of v_mfma; 1 for the high half of
+	// an attribute.
 	Imm int32
 	// Offset is the byte offset of a memory instruction. DS instructions
 	// with two addresses have Offset0 and Offset1 in units of their element.
 	Offset           int32
 	Offset0, Offset1 uint8
 	Flags            Flags
-	DMask, Dim       uint8 // of image instructions
-	NNSA             uint8
-	NSA              [13]uint8
 
-	op  *opRow
-	bad uint8 // bit k: LLVM remarks on the k-th printed operand
+	Image *ImageArgs // of image instructions
+
+	op *opRow
+	// Bit k: LLVM remarks on the k-th printed operand, and expects an AGPR.
+	bad, badAcc uint8
+}
+
+// ImageArgs are what only image instructions have.
+type ImageArgs struct {
+	DMask, Dim uint8
+	// Address registers, first and number of each, where the instruction
+	// lists them (NSA).
+	N           uint8
+	Addr, Width [13]uint8
 }
 
 // Has reports whether flag f is set.
@@ -339,8 +361,8 @@ type OpInfo struct {
 	Opcode int
 }
 
-// Ops lists the known opcodes of an architecture in the order of the
-// encodings. Variants of an encoding (SDWA, DPP, offen, saddr, ...) are not
+// Ops lists the known opcodes of an architecture, encoding by encoding.
+// Variants of an encoding (SDWA, DPP, offen, saddr, ...) are not
 // listed apart.
 func Ops(a Arch) []OpInfo {
 	var ops []OpInfo
@@ -355,16 +377,20 @@ func Ops(a Arch) []OpInfo {
 			}
 		}
 	}
+	if a == GFX1100 {
+		for op := range dualOps {
+			if dualOps[op].name != "" {
+				ops = append(ops, OpInfo{dualOps[op].name, VOPD, op})
+			}
+		}
+	}
+	if a != GFX90A {
+		ops = append(ops, OpInfo{"exp", EXP, 0})
+	}
 	return ops
 }
 
 // listed reports whether a table is the first of its encoding.
 func listed(t uint8) bool {
-	switch t {
-	case tSCRATCHS:
-		return true
-	case tSCRATCH:
-		return false
-	}
 	return t == 0 || tableInfo[t].enc != tableInfo[t-1].enc && tableInfo[t].form != SDWA && tableInfo[t].form != DPP16 && tableInfo[t].form != DPP8
 }

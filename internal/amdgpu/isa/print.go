@@ -18,9 +18,6 @@ func (b *text) x(n uint64) { *b = strconv.AppendUint(append(*b, "0x"...), n, 16)
 
 // append adds the instruction's text to dst.
 func (i *Inst) append(dst []byte) []byte {
-	if i.op == nil {
-		return append(dst, i.Name...)
-	}
 	b := text(dst)
 	switch i.Enc {
 	case SOPP:
@@ -33,6 +30,12 @@ func (i *Inst) append(dst []byte) []byte {
 	case EXP:
 		i.printExport(&b)
 		return b
+	case MIMG:
+		i.printImage(&b)
+		return b
+	}
+	if i.op == nil {
+		return b // the zero Inst
 	}
 	b.s(i.Name)
 	b.s(suffixes[i.op.suffix])
@@ -64,7 +67,7 @@ func (i *Inst) printOperand(b *text, o *Operand, k uint8) {
 		i.printBare(b, o, k)
 		return
 	}
-	neg, abs, sext := i.Mod.Neg>>m&1 != 0, i.Mod.Abs>>m&1 != 0, i.Form == SDWA && i.SDWA.Sext>>m&1 != 0
+	neg, abs, sext := i.Mod.Neg>>m&1 != 0, i.Mod.Abs>>m&1 != 0, i.SDWA.Sext>>m&1 != 0
 	if i.Enc == VOP3P {
 		if i.op.flags&rowMix == 0 {
 			neg = false // neg_lo, printed at the end
@@ -111,7 +114,12 @@ func (i *Inst) printBare(b *text, o *Operand, k uint8) {
 		return
 	}
 	b.s("/*Invalid register, operand has '")
-	b.s(classes[i.Arch][i.op.ops[k].class].reg)
+	reg := classes[i.Arch][i.op.ops[k].class].reg
+	if i.badAcc>>k&1 != 0 && reg[0] == 'V' {
+		b.s("A")
+		reg = reg[1:]
+	}
+	b.s(reg)
 	b.s("' register class*/")
 }
 
@@ -132,6 +140,7 @@ func (o *Operand) print(b *text) {
 	switch o.Kind {
 	case VGPR:
 		b.reg("v", o)
+		b.s([...]string{"", ".l", ".h"}[o.Half])
 	case AGPR:
 		b.reg("a", o)
 	case SGPR:
@@ -274,19 +283,24 @@ func (i *Inst) printTail(b *text) {
 			i.printDPP(b)
 		}
 	case VOP3:
+		if i.Imm != 0 {
+			b.s(" high")
+		}
 		i.printOpSel(b)
 		i.printClampOmod(b)
 		i.printDPP(b)
 	case VOP3P:
+		if i.op.flags&rowMFMA != 0 {
+			i.printMFMA(b)
+			return
+		}
 		i.printPacked(b)
 		i.printDPP(b)
 	case VINTERP:
-		i.printOpSel(b)
 		i.printClampOmod(b)
-		if i.Imm != 0 {
-			b.s(" wait_exp:")
-			b.n(int64(i.Imm))
-		}
+		i.printOpSel(b)
+		b.s(" wait_exp:")
+		b.n(int64(i.Imm))
 	case LDSDIR:
 		b.s(" wait_vdst:")
 		b.n(int64(i.Imm))
@@ -331,11 +345,31 @@ func (b *text) list(name string, mask uint8, n int, def uint8) {
 // printOpSel prints op_sel of VOP3; the destination's bit comes last.
 func (i *Inst) printOpSel(b *text) {
 	n, m := i.sources(), i.Mod.OpSel
+	if i.op.flags&rowPermlane != 0 {
+		b.list(" op_sel:[", m, 2, 0)
+		return
+	}
+	if i.Name == "v_fmac_f16" {
+		n++ // the tied third source
+	}
 	if i.op.live>>14&1 != 0 {
 		m = m&(1<<n-1) | m>>3&1<<n
 		n++
 	}
 	b.list(" op_sel:[", m, n, 0)
+}
+
+// printMFMA prints the matrix instructions' fields.
+func (i *Inst) printMFMA(b *text) {
+	field := func(name string, v int32) {
+		if v != 0 {
+			b.s(name)
+			b.n(int64(v))
+		}
+	}
+	field(" cbsz:", i.Imm&7)
+	field(" abid:", i.Imm>>3&15)
+	field(" blgp:", i.Imm>>7)
 }
 
 func (i *Inst) printPacked(b *text) {
@@ -344,7 +378,9 @@ func (i *Inst) printPacked(b *text) {
 	if i.op.flags&rowMix != 0 {
 		b.list(" op_sel_hi:[", i.Mod.OpSelHi, n, 0)
 	} else {
-		b.list(" op_sel_hi:[", i.Mod.OpSelHi, n, 0xff)
+		if i.op.live&(3<<59|1<<14) != 0 {
+			b.list(" op_sel_hi:[", i.Mod.OpSelHi, n, 0xff)
+		}
 		b.list(" neg_lo:[", i.Mod.Neg, n, 0)
 		b.list(" neg_hi:[", i.Mod.NegHi, n, 0)
 	}
@@ -416,7 +452,18 @@ func (i *Inst) printDPPCtrl(b *text) {
 		b.n(int64(n))
 	}
 	gfx9 := i.Arch == GFX90A
+	old := func(text, name string) { // what gfx10 removed
+		if gfx9 {
+			b.s(text)
+			return
+		}
+		b.s(" /* ")
+		b.s(name)
+		b.s(" is not supported starting from GFX10 */")
+	}
 	switch {
+	case i.op.flags&rowDP != 0 && c&^15 != 0x150:
+		b.s("  /* DP ALU dpp only supports row_newbcast */")
 	case c <= 0xff:
 		b.s(" quad_perm:[")
 		for k := range 4 {
@@ -432,27 +479,29 @@ func (i *Inst) printDPPCtrl(b *text) {
 		num(" row_shr:", c&15)
 	case c > 0x120 && c <= 0x12f:
 		num(" row_ror:", c&15)
-	case c == 0x130 && gfx9:
-		b.s(" wave_shl:1")
-	case c == 0x134 && gfx9:
-		b.s(" wave_rol:1")
-	case c == 0x138 && gfx9:
-		b.s(" wave_shr:1")
-	case c == 0x13c && gfx9:
-		b.s(" wave_ror:1")
+	case c == 0x130:
+		old(" wave_shl:1", "wave_shl")
+	case c == 0x134:
+		old(" wave_rol:1", "wave_rol")
+	case c == 0x138:
+		old(" wave_shr:1", "wave_shr")
+	case c == 0x13c:
+		old(" wave_ror:1", "wave_ror")
 	case c == 0x140:
 		b.s(" row_mirror")
 	case c == 0x141:
 		b.s(" row_half_mirror")
-	case c == 0x142 && gfx9:
-		b.s(" row_bcast:15")
-	case c == 0x143 && gfx9:
-		b.s(" row_bcast:31")
-	case c >= 0x150 && c <= 0x15f && gfx9:
+	case c == 0x142:
+		old(" row_bcast:15", "row_bcast")
+	case c == 0x143:
+		old(" row_bcast:31", "row_bcast")
+	case c&^15 == 0x150 && gfx9:
 		num(" row_newbcast:", c&15)
-	case c >= 0x150 && c <= 0x15f:
+	case c&^15 == 0x150:
 		num(" row_share:", c&15)
-	case c >= 0x160 && c <= 0x16f && !gfx9:
+	case c&^15 == 0x160 && gfx9:
+		b.s(" /* row_xmask is not supported on ASICs earlier than GFX10 */")
+	case c&^15 == 0x160:
 		num(" row_xmask:", c&15)
 	default:
 		b.s(" /* Invalid dpp_ctrl value */")
@@ -502,9 +551,16 @@ func (i *Inst) printMemory(b *text) {
 		cpol()
 		flag(LDS, " lds")
 	case MUBUF:
-		flag(IdxEn, " idxen")
-		flag(OffEn, " offen")
-		off()
+		if i.op.n > 0 {
+			flag(IdxEn, " idxen")
+			flag(OffEn, " offen")
+			off()
+		}
+		if i.Name == "buffer_store_lds_dword" {
+			flag(LDS, " lds")
+			cpol()
+			return
+		}
 		cpol()
 		flag(TFE, " tfe")
 		flag(LDS, " lds")
@@ -516,7 +572,7 @@ func (i *Inst) printMemory(b *text) {
 		cpol()
 		flag(TFE, " tfe")
 	case SMEM:
-		if i.op.n > 0 && i.op.ops[i.op.n-1].field != fIMM && i.Offset != 0 {
+		if i.op.live>>32&1 != 0 && i.op.ops[i.op.n-1].field != fIMM && (i.Offset != 0 || i.Arch == GFX90A) {
 			b.s(" offset:")
 			if i.Offset < 0 {
 				b.s("-")

@@ -8,7 +8,7 @@ type opRow struct {
 	suffix uint8
 	defs   uint8 // leading operands that are written
 	n      uint8 // operands printed
-	flags  uint8
+	flags  uint16
 	mask   uint64 // bits that must equal val, beside prefix and opcode
 	val    uint64
 	live   uint64 // further bits that have a meaning here
@@ -24,13 +24,14 @@ type opnd struct {
 
 // An operandClass says what a field can hold.
 type operandClass struct {
-	kind  uint8
-	scale uint8 // registers per step of the field
-	width uint8
-	typ   Type
-	ok    [16]uint32 // accepted values
-	bad   [16]uint32 // accepted values on which LLVM remarks
-	reg   string     // the register class that the remark names
+	kind   uint8
+	scale  uint8 // registers per step of the field
+	width  uint8 // dwords of a vector register
+	swidth uint8 // dwords of a scalar one
+	typ    Type
+	ok     [16]uint32 // accepted values
+	bad    [16]uint32 // accepted values on which LLVM remarks
+	reg    string     // the register class that the remark names
 }
 
 // Class kinds.
@@ -41,6 +42,11 @@ const (
 	classAttr               // interpolation attribute
 	classParam              // interpolation parameter
 	classMsg                // message number of s_sendmsg_rtn
+	classImm                // small number
+	classIdx                // mode of s_set_gpr_idx_on
+	classV16                // halves of v0 to v127
+	classSrc16              // as classSrc, with halves from 256 up
+	classSrcA               // as classSrc, with AGPRs from 256 up
 )
 
 // Name suffixes.
@@ -57,9 +63,18 @@ var suffixes = [...]string{"", "_e32", "_e64", "_sdwa", "_dpp", "_e64_dpp"}
 
 // Row flags.
 const (
-	rowOffset01 uint8 = 1 << iota // DS: two 8-bit offsets
-	rowAtomic                     // read-modify-write of memory
-	rowMix                        // v_fma_mix, v_mad_mix: neg_hi is abs
+	rowOffset01 uint16 = 1 << iota // DS: two 8-bit offsets
+	rowAtomic                      // read-modify-write of memory
+	rowLDS                         // loads to LDS
+	rowGap                         // image: two spaces before a list of addresses
+	rowHex                         // SOPP: the immediate is hexadecimal
+	rowInline                      // SOPP: the immediate prints as a source would
+	rowDP                          // DPP of doubles
+	rowPermlane                    // op_sel is fi and bound_ctrl
+	rowSext                        // VOP3: neg of sources 1 and 2 prints as sext
+	rowBVH                         // ray tracing
+	rowMFMA                        // matrix instruction: cbsz, abid, blgp in Inst.Imm
+	rowMix                         // v_fma_mix, v_mad_mix: neg_hi is abs
 )
 
 // Fields that operands come from. The first need no bits.
@@ -105,6 +120,7 @@ const (
 	fIATTR
 	fIVDST
 	fDPP3SRC0
+	fSSAMP
 	numFields
 )
 
@@ -142,6 +158,7 @@ var bitFields = [numFields]bitField{
 	fIVSRC:    {0, 8},
 	fIATTR:    {8, 8},
 	fIVDST:    {18, 8},
+	fSSAMP:    {53, 5}, // of gfx9 and gfx10
 }
 
 func modOf(f uint8) int {
@@ -185,13 +202,22 @@ const (
 	tVINTERP
 	tLDSDIR
 	tDS
-	tFLAT
+	tFLAT // the names end in L for loads to LDS, in G for atomics that return
+	tFLATG
 	tGLOBAL
+	tGLOBALL
+	tGLOBALG
 	tGLOBALS
-	tSCRATCH
+	tGLOBALSL
+	tGLOBALSG
 	tSCRATCHS
+	tSCRATCHSL
+	tSCRATCH
+	tSCRATCHL
 	tSCRATCHST
+	tSCRATCHSTL
 	tSCRATCHSVS
+	tMIMG
 	tMUBUF
 	tMUBUFE
 	tMUBUFI
@@ -230,15 +256,28 @@ var tableInfo = [numTables]struct {
 	tVOP3DPP: {VOP3, DPP16, 12}, tVOP3PDPP: {VOP3P, DPP16, 12},
 	tVOP3DPP8: {VOP3, DPP8, 12}, tVOP3PDPP8: {VOP3P, DPP8, 12},
 	tVINTRP: {VINTRP, Plain, 4}, tVINTERP: {VINTERP, Plain, 8}, tLDSDIR: {LDSDIR, Plain, 4},
-	tDS: {DS, Plain, 8}, tFLAT: {FLAT, Plain, 8}, tGLOBAL: {GLOBAL, Plain, 8}, tGLOBALS: {GLOBAL, Plain, 8},
+	tDS: {DS, Plain, 8}, tFLAT: {FLAT, Plain, 8}, tFLATG: {FLAT, Plain, 8},
+	tGLOBAL: {GLOBAL, Plain, 8}, tGLOBALL: {GLOBAL, Plain, 8}, tGLOBALG: {GLOBAL, Plain, 8},
+	tGLOBALS: {GLOBAL, Plain, 8}, tGLOBALSL: {GLOBAL, Plain, 8}, tGLOBALSG: {GLOBAL, Plain, 8},
+	tSCRATCHL: {SCRATCH, Plain, 8}, tSCRATCHSL: {SCRATCH, Plain, 8}, tSCRATCHSTL: {SCRATCH, Plain, 8},
 	tSCRATCH: {SCRATCH, Plain, 8}, tSCRATCHS: {SCRATCH, Plain, 8}, tSCRATCHST: {SCRATCH, Plain, 8}, tSCRATCHSVS: {SCRATCH, Plain, 8},
 	tMUBUF: {MUBUF, Plain, 8}, tMUBUFE: {MUBUF, Plain, 8}, tMUBUFI: {MUBUF, Plain, 8}, tMUBUFB: {MUBUF, Plain, 8},
 	tMUBUFL: {MUBUF, Plain, 8}, tMUBUFLE: {MUBUF, Plain, 8}, tMUBUFLI: {MUBUF, Plain, 8}, tMUBUFLB: {MUBUF, Plain, 8},
 	tMTBUF: {MTBUF, Plain, 8}, tMTBUFE: {MTBUF, Plain, 8}, tMTBUFI: {MTBUF, Plain, 8}, tMTBUFB: {MTBUF, Plain, 8},
 	tMTBUFD: {MTBUF, Plain, 8}, tMTBUFDE: {MTBUF, Plain, 8}, tMTBUFDI: {MTBUF, Plain, 8}, tMTBUFDB: {MTBUF, Plain, 8},
+	tMIMG:  {MIMG, Plain, 8},
 	tSMEMI: {SMEM, Plain, 8}, tSMEMR: {SMEM, Plain, 8}, tSMEMRE: {SMEM, Plain, 8}, tSMEMB: {SMEM, Plain, 8},
 }
 
 var tables = [numArch]*[numTables][]opRow{&tablesGFX90A, &tablesGFX1030, &tablesGFX1100}
 
+var images = [numArch]*[256]imageOp{&imagesGFX90A, &imagesGFX1030, &imagesGFX1100}
+
 var classes = [numArch][]operandClass{classesGFX90A, classesGFX1030, classesGFX1100}
+
+var (
+	hwregs   = [numArch]*[64]string{&hwregsGFX90A, &hwregsGFX1030, &hwregsGFX1100}
+	messages = [numArch]*[256]string{&messagesGFX90A, &messagesGFX1030, &messagesGFX1100}
+	formats  = [numArch]*[128]string{&formatsGFX90A, &formatsGFX1030, &formatsGFX1100}
+	targets  = [numArch]*[64]string{&targetsGFX90A, &targetsGFX1030, &targetsGFX1100}
+)

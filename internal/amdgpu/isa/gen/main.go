@@ -63,6 +63,8 @@ func run(dir string, archs []string, only string) error {
 		fmt.Fprintf(&out, "}\n")
 		if only == "" {
 			out.Write(cs.source(arch))
+			p.names(&out)
+			p.images(&out)
 			if err := write(filepath.Join(dir, "ztables_"+arch+".go"), out.Bytes()); err != nil {
 				return err
 			}
@@ -91,15 +93,16 @@ type classes struct {
 type class struct {
 	kind  string // classV, classA, classSrc
 	scale int
-	width int
-	typ   string
-	ok    [16]uint32 // accepted field values
-	bad   [16]uint32 // values that are printed with a remark
-	reg   string     // the register class that the remark names
+	// Dwords of a register; a scalar in place of a vector can be narrower.
+	width, swidth int
+	typ           string
+	ok            [16]uint32 // accepted field values
+	bad           [16]uint32 // values that are printed with a remark
+	reg           string     // the register class that the remark names
 }
 
 func (c class) source() string {
-	return fmt.Sprintf("{%s, %d, %d, %s, %s, %s, %q}", c.kind, c.scale, c.width, c.typ, bitmap(c.ok), bitmap(c.bad), c.reg)
+	return fmt.Sprintf("{%s, %d, %d, %d, %s, %s, %s, %q}", c.kind, c.scale, c.width, c.swidth, c.typ, bitmap(c.ok), bitmap(c.bad), c.reg)
 }
 
 func bitmap(b [16]uint32) string {

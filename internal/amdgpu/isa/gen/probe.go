@@ -88,12 +88,15 @@ func (w words) flip(bit int) words {
 func (p *prober) ask(t *table, w words, lit uint32) string {
 	var b [20]byte
 	n := t.bits / 32
-	for i := range n {
-		binary.LittleEndian.PutUint32(b[4*i:], w[i])
+	for i := range 5 {
+		if i < n {
+			binary.LittleEndian.PutUint32(b[4*i:], w[i])
+		} else {
+			binary.LittleEndian.PutUint32(b[4*i:], lit)
+		}
 	}
-	binary.LittleEndian.PutUint32(b[4*n:], lit)
 	s, size := p.dis.Decode(b[:], 0)
-	if size != 4*n && size != 4*n+4 {
+	if size != 4*n && size != 4*n+4 && t.name != "MIMG" {
 		return ""
 	}
 	return s
@@ -132,7 +135,7 @@ func parse(s string) (name string, ops []string, mods string) {
 		rest = strings.TrimSpace(rest[i+1:])
 	}
 	// A lone modifier, as in an instruction without operands.
-	if len(ops) == 1 && strings.ContainsAny(ops[0], ":") && !strings.Contains(ops[0], "[") {
+	if len(ops) == 1 && (strings.ContainsAny(ops[0], ":") && !strings.Contains(ops[0], "[") || ops[0] == "gds") {
 		return name, nil, ops[0]
 	}
 	return name, ops, ""
@@ -169,6 +172,15 @@ func (p *prober) table(t table) []row {
 	return rows
 }
 
+// opcode places op.
+func (t *table) opcode(w words, op int) words {
+	w = w.set(t.shift, t.opBits-t.high, op)
+	if t.high > 0 {
+		w = w.set(0, 1, op>>7)
+	}
+	return w
+}
+
 // base finds an accepted word for an opcode, register operands preferred.
 func (p *prober) base(t *table, op int) (words, string) {
 	try := t.try
@@ -181,7 +193,7 @@ func (p *prober) base(t *table, op int) (words, string) {
 		w := words(t.base)
 		w[0] |= uint32(extra)
 		w[1] |= uint32(extra >> 32)
-		w = w.set(t.shift, t.opBits, op)
+		w = t.opcode(w, op)
 		var walk func(i int, w words)
 		walk = func(i int, w words) {
 			if text != "" {
@@ -227,6 +239,9 @@ func (p *prober) row(t *table, op int) (row, bool) {
 		return row{}, false
 	}
 	name, ops, _ := parse(text)
+	if !strings.Contains(name, t.only) {
+		return row{}, false
+	}
 	r := row{op: op, text: text, suffix: "sufNone"}
 	r.name = name
 	for _, s := range []struct{ text, id string }{
@@ -242,8 +257,17 @@ func (p *prober) row(t *table, op int) (row, bool) {
 	}
 	r.ops = make([]operand, len(ops))
 	covered := map[int]bool{} // bits that need no flipping
-	for b := t.shift; b < t.shift+t.opBits; b++ {
+	for b := t.shift; b < t.shift+t.opBits-t.high; b++ {
 		covered[b] = true
+	}
+	skip := t.skipBits
+	if strings.Contains(name, "_bvh") {
+		skip = t.nsaBits // the others are fixed there
+	}
+	for b := range 64 {
+		if skip>>b&1 != 0 || b < t.high {
+			covered[b] = true
+		}
 	}
 	for _, f := range t.fields {
 		at := -1
@@ -286,7 +310,7 @@ func (p *prober) row(t *table, op int) (row, bool) {
 		r.ops[i].field, r.ops[i].class = implied(o)
 	}
 	p.bits(t, &r, w, text, name, ops, covered)
-	p.finish(t, &r)
+	p.finish(t, &r, w)
 	return r, true
 }
 
@@ -318,7 +342,7 @@ func implied(s string) (string, int) {
 // bits flips each remaining bit.
 func (p *prober) bits(t *table, r *row, w words, text, name string, ops []string, covered map[int]bool) {
 	for b := range min(t.bits, 64) {
-		if strings.HasSuffix(t.name, "SDWA") && (b >= 48 && b < 51 || b >= 56 && b < 59 || b >= 40 && b < 45) {
+		if strings.HasSuffix(t.name, "SDWA") && (b >= 48 && b < 51 || b >= 56 && b < 59 && t.name != "VOP1SDWA" || b >= 40 && b < 45) {
 			continue // selectors: LLVM crashes on those without meaning
 		}
 		if covered[b] || prefixBit(t, b) {
@@ -351,6 +375,9 @@ func (p *prober) bits(t *table, r *row, w words, text, name string, ops []string
 					r.ops[i].acc = b
 				}
 			}
+		}
+		if strings.Contains(s, "sext(") && !strings.Contains(t.name, "SDWA") {
+			r.flags = append(r.flags, "rowSext")
 		}
 		if b == 0 && strings.Contains(mods, "offset0:") {
 			r.flags = append(r.flags, "rowOffset01")
@@ -448,30 +475,45 @@ func (p *prober) class(t *table, w words, f field, name string, at int) int {
 				hi, _ := strconv.Atoi(m[4])
 				width = hi - lo + 1
 			}
-			if c.width != 0 && c.width != width {
-				log.Printf("%s %s %s: width %d and %d", p.arch, t.name, name, c.width, width)
-			}
-			c.width = width
-			if m[1] == "v" && f.bits == 8 {
+			vector := m[1] == "v" || m[1] == "a"
+			switch {
+			case !vector:
+				c.swidth = width
+			case m[1] == "v" && f.bits == 8:
 				c.kind = "classV"
-			}
-			if m[1] == "a" {
+			case m[1] == "a" && f.bits == 8:
 				c.kind = "classA"
+			case m[1] == "a":
+				c.kind = "classSrcA"
+			}
+			if c.width == 0 || vector {
+				c.width = width
 			}
 		}
 		if v == 255 && c.kind == "classSrc" {
 			lit = true
 		}
 	}
+	if c.swidth == 0 {
+		c.swidth = c.width
+	}
 	switch s := text(0, literal); {
+	case strings.HasPrefix(s, "gpr_idx("):
+		c.kind = "classIdx"
+	case strings.HasSuffix(s, ".l"):
+		c.kind, c.width, c.swidth = "classV16", 1, 1
+	case strings.HasSuffix(text(256, literal), ".l"):
+		c.kind, c.width, c.swidth = "classSrc16", 1, 1
 	case strings.HasPrefix(s, "attr"):
 		c.kind = "classAttr"
 	case strings.HasPrefix(name, "s_sendmsg_rtn") && f.name == "SSRC0":
 		c.kind = "classMsg"
+	case strings.Contains(name, "atc_probe") && f.name == "SDATA":
+		c.kind = "classImm"
 	case strings.HasPrefix(s, "p10"):
 		c.kind = "classParam"
 	}
-	if c.kind == "classSrc" && (f.kind == 'x' || f.bits == 8) {
+	if strings.HasPrefix(c.kind, "classSrc") && (f.kind == 'x' || f.bits == 8) {
 		print := func(lits ...uint32) (out []string) {
 			for _, l := range lits {
 				if lit {
@@ -495,7 +537,7 @@ func (p *prober) class(t *table, w words, f field, name string, at int) int {
 }
 
 func (p *prober) literalClass(t *table, w words, at int) int {
-	c := class{kind: "classSrc", width: 1, typ: "B32", scale: 1}
+	c := class{kind: "classSrc", width: 1, swidth: 1, typ: "B32", scale: 1}
 	_, ops, _ := parse(p.ask(t, w, 0x12345678))
 	if len(ops) > at && ops[at] == "0x5678" {
 		c.typ = "F16"

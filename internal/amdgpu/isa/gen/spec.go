@@ -2,6 +2,8 @@
 
 package main
 
+import "strings"
+
 // A field is a run of bits that may hold a register or a constant.
 type field struct {
 	name  string
@@ -13,16 +15,20 @@ type field struct {
 
 // A table is one encoding, or one variant of it.
 type table struct {
-	name   string
-	base   [3]uint32
-	bits   int // size of the encoding
-	shift  int // of the opcode
-	opBits int
-	max    int // first opcode that belongs to a longer prefix, 0 for none
-	fields []field
-	try    []uint64 // further bits that may have to be set
-	skip   []int    // source values that select another table
-	fixed  uint64   // bits that select this table beside the prefix
+	name     string
+	base     [3]uint32
+	bits     int // size of the encoding
+	shift    int // of the opcode
+	opBits   int
+	max      int // first opcode that belongs to a longer prefix, 0 for none
+	fields   []field
+	try      []uint64 // further bits that may have to be set
+	skip     []int    // source values that select another table
+	fixed    uint64   // bits that select this table beside the prefix
+	high     int      // 1: the opcode's eighth bit is bit 0
+	skipBits uint64   // bits that image learns
+	nsaBits  uint64   // of these, nsa and a16
+	only     string   // part of the names that belong here
 }
 
 var (
@@ -95,8 +101,8 @@ func tables(arch string) []table {
 		// Selectors: dst and both sources DWORD.
 		ts = append(ts,
 			table{name: "VOP2SDWA", base: [3]uint32{249, 0x06060600}, bits: 64, shift: 25, opBits: 6, max: 62, fields: []field{fVDST, fSDWAS0, fSDWAS1}},
-			table{name: "VOP1SDWA", base: [3]uint32{0x7E000000 | 249, 0x06060600}, bits: 64, shift: 9, opBits: 8, fields: []field{fVDST, fSDWAS0}},
-			table{name: "VOPCSDWA", base: [3]uint32{0x7C000000 | 249, 0x06068000}, bits: 64, shift: 17, opBits: 8, fields: []field{fSDWASD, fSDWAS0, fSDWAS1}})
+			table{name: "VOP1SDWA", base: [3]uint32{0x7E000000 | 249, 0x00060600}, bits: 64, shift: 9, opBits: 8, fields: []field{fVDST, fSDWAS0}},
+			table{name: "VOPCSDWA", base: [3]uint32{0x7C000000 | 249, 0x06060000}, bits: 64, shift: 17, opBits: 8, fields: []field{fSDWASD, fSDWAS0, fSDWAS1}, try: []uint64{1 << 47, 0}})
 	}
 	variants("DPP", 250, 0xff00e400, fDPPS0)
 	if !gfx9 {
@@ -148,7 +154,7 @@ func tables(arch string) []table {
 	if gfx9 {
 		dsShift = 17
 	}
-	ts = append(ts, table{name: "DS", base: [3]uint32{0xD8000000}, bits: 64, shift: dsShift, opBits: 8, fields: []field{fADDR, fDATA0, fDATA1, fMDST}})
+	ts = append(ts, table{name: "DS", base: [3]uint32{0xD8000000}, bits: 64, shift: dsShift, opBits: 8, fields: []field{fADDR, fDATA0, fDATA1, fMDST}, try: []uint64{0, 1 << (dsShift - 1)}})
 
 	off := uint32(0x7f)
 	switch {
@@ -167,26 +173,45 @@ func tables(arch string) []table {
 	sadd := []field{fADDR, fDATA0, fSADDR, fMDST}
 	ss := []field{fDATA0, fSADDR, fMDST}
 	none := []field{fDATA0, fMDST}
-	ts = append(ts,
-		table{name: "FLAT", base: [3]uint32{seg(0), off << 16}, bits: 64, shift: 18, opBits: 7, fields: addr},
-		table{name: "GLOBAL", base: [3]uint32{seg(2), off << 16}, bits: 64, shift: 18, opBits: 7, fields: addr},
-		table{name: "GLOBALS", base: [3]uint32{seg(2), 0}, bits: 64, shift: 18, opBits: 7, fields: sadd})
+	// Bit 13 of gfx9 and gfx10 loads to LDS and prints no destination; glc
+	// gives an atomic a destination. Both are tables of their own.
+	lds, glc := uint64(1<<13), uint64(1<<16)
+	if gfx11 {
+		lds, glc = 0, 1<<14
+	}
+	flatOff := off
+	if gfx9 {
+		flatOff = 0
+	}
+	segBits := uint64(3 << 14)
+	if gfx11 {
+		segBits = 3 << 16
+	}
+	flat := func(name string, base [3]uint32, fixed uint64, fields []field) {
+		ts = append(ts, table{name: name, base: base, bits: 64, shift: 18, opBits: 7, fields: fields, fixed: segBits | lds | fixed})
+		if lds != 0 && name != "FLAT" {
+			ts = append(ts, table{name: name + "L", base: [3]uint32{base[0] | uint32(lds), base[1]}, bits: 64, shift: 18, opBits: 7, fields: fields, fixed: segBits | lds | fixed})
+		}
+		if !strings.HasPrefix(name, "SCRATCH") {
+			ts = append(ts, table{name: name + "G", base: [3]uint32{base[0] | uint32(glc), base[1]}, bits: 64, shift: 18, opBits: 7, fields: fields, fixed: segBits | lds | fixed, only: "_atomic_"})
+		}
+	}
+	flat("FLAT", [3]uint32{seg(0), flatOff << 16}, 0, addr)
+	flat("GLOBAL", [3]uint32{seg(2), off << 16}, 0, addr)
+	flat("GLOBALS", [3]uint32{seg(2), 0}, 0, sadd)
 	switch {
 	case gfx9:
-		ts = append(ts,
-			table{name: "SCRATCH", base: [3]uint32{seg(1), off << 16}, bits: 64, shift: 18, opBits: 7, fields: addr},
-			table{name: "SCRATCHS", base: [3]uint32{seg(1), 0}, bits: 64, shift: 18, opBits: 7, fields: ss})
+		flat("SCRATCH", [3]uint32{seg(1), off << 16}, 0, addr)
+		flat("SCRATCHS", [3]uint32{seg(1), 0}, 0, ss)
 	case gfx10:
-		ts = append(ts,
-			table{name: "SCRATCH", base: [3]uint32{seg(1), 0x7d << 16}, bits: 64, shift: 18, opBits: 7, fields: addr},
-			table{name: "SCRATCHST", base: [3]uint32{seg(1), 0x7f << 16}, bits: 64, shift: 18, opBits: 7, fields: none},
-			table{name: "SCRATCHS", base: [3]uint32{seg(1), 0}, bits: 64, shift: 18, opBits: 7, fields: ss})
+		flat("SCRATCH", [3]uint32{seg(1), 0x7d << 16}, 0, addr)
+		flat("SCRATCHST", [3]uint32{seg(1), 0x7f << 16}, 0, none)
+		flat("SCRATCHS", [3]uint32{seg(1), 0}, 0, ss)
 	default:
-		ts = append(ts,
-			table{name: "SCRATCHST", base: [3]uint32{seg(1), 0x7c << 16}, bits: 64, shift: 18, opBits: 7, fields: none},
-			table{name: "SCRATCHS", base: [3]uint32{seg(1), 0}, bits: 64, shift: 18, opBits: 7, fields: ss},
-			table{name: "SCRATCH", base: [3]uint32{seg(1), 0xfc << 16}, bits: 64, shift: 18, opBits: 7, fields: addr, fixed: 1 << 55},
-			table{name: "SCRATCHSVS", base: [3]uint32{seg(1), 0x80 << 16}, bits: 64, shift: 18, opBits: 7, fields: sadd, fixed: 1 << 55})
+		flat("SCRATCHST", [3]uint32{seg(1), 0x7c << 16}, 1<<55, none)
+		flat("SCRATCHS", [3]uint32{seg(1), 0}, 1<<55, ss)
+		flat("SCRATCH", [3]uint32{seg(1), 0xfc << 16}, 1<<55, addr)
+		flat("SCRATCHSVS", [3]uint32{seg(1), 0x80 << 16}, 1<<55, sadd)
 	}
 
 	// Buffers: one table for each of none, offen, idxen, both, and again
@@ -218,12 +243,13 @@ func tables(arch string) []table {
 		ts = append(ts, table{name: "MUBUF" + suf, base: [3]uint32{0xE0000000 | mb, hi}, bits: 64, shift: 18, opBits: opBits, fields: fs, fixed: mfix})
 		if v < 4 {
 			sh, ob := 15, 4
+			dfix := uint64(0)
 			if gfx10 {
-				sh, ob = 16, 3
+				sh, ob, dfix = 16, 3, 1<<53
 			}
-			ts = append(ts, table{name: "MTBUF" + suf, base: [3]uint32{0xE8000000 | lo, hi}, bits: 64, shift: sh, opBits: ob, fields: fs, fixed: fix})
+			ts = append(ts, table{name: "MTBUF" + suf, base: [3]uint32{0xE8000000 | lo, hi}, bits: 64, shift: sh, opBits: ob, fields: fs, fixed: fix | dfix})
 			if gfx10 { // the opcode's fourth bit stands apart
-				ts = append(ts, table{name: "MTBUFD" + suf, base: [3]uint32{0xE8000000 | lo, 1 << 21}, bits: 64, shift: sh, opBits: ob, fields: fs, fixed: fix})
+				ts = append(ts, table{name: "MTBUFD" + suf, base: [3]uint32{0xE8000000 | lo, 1 << 21}, bits: 64, shift: sh, opBits: ob, fields: fs, fixed: fix | dfix})
 			}
 		}
 	}
@@ -242,9 +268,32 @@ func tables(arch string) []table {
 			null = 0x7d << 25
 		}
 		ts = append(ts,
-			table{name: "SMEMI", base: [3]uint32{0xF4000000, null}, bits: 64, shift: 18, opBits: 8, fields: []field{fSDATA, fSBASE}},
+			table{name: "SMEMI", base: [3]uint32{0xF4000000, null | 4}, bits: 64, shift: 18, opBits: 8, fields: []field{fSDATA, fSBASE}},
 			table{name: "SMEMB", base: [3]uint32{0xF4000000, 4}, bits: 64, shift: 18, opBits: 8, fields: []field{fSDATA, fSBASE, fSMOFF}},
 			table{name: "SMEMR", base: [3]uint32{0xF4000000, 0}, bits: 64, shift: 18, opBits: 8, fields: []field{fSDATA, fSBASE, fSMOFF}})
 	}
-	return ts
+	return append(ts, imageTable(arch))
+}
+
+// imageTable is MIMG with one address register field.
+func imageTable(arch string) table {
+	t := table{name: "MIMG", base: [3]uint32{0xF0000100}, bits: 64, shift: 18, opBits: 7,
+		fields: []field{{"VDATA", 40, 8, 'v', 0}, {"ADDR", 32, 8, 'v', 0}, {"SRSRC", 48, 5, 'r', 0}, {"SSAMP", 53, 5, 'r', 0}}}
+	switch arch {
+	case "gfx1030":
+		// The opcode's high bit is bit 0: op counts up to 255 with it on top.
+		t.high, t.opBits = 1, 8
+		t.nsaBits = 3<<1 | 1<<62
+		t.skipBits = t.nsaBits | 7<<3 | 15<<8
+		t.try = []uint64{0, 0xe<<8 | 1<<12 | 1<<15, 0xe<<8 | 1<<12 | 1<<15 | 1<<1, 0xe<<8 | 1<<12 | 1<<15 | 2<<1, 0xe<<8 | 1<<12 | 1<<15 | 3<<1}
+	case "gfx1100":
+		t.opBits = 8
+		t.fields[3].shift = 58
+		t.nsaBits = 1 | 1<<16
+		t.skipBits = t.nsaBits | 7<<2 | 15<<8
+		t.try = []uint64{0, 0xe<<8 | 1<<7 | 1<<15, 0xe<<8 | 1<<7 | 1<<15 | 1}
+	default:
+		t.skipBits = 15 << 8
+	}
+	return t
 }

@@ -53,9 +53,40 @@ func (p *prober) typ(width int, key []string, name, where string) string {
 
 // finish derives what the program needs beyond the text: how many of the
 // leading operands are written.
-func (p *prober) finish(t *table, r *row) {
+func (p *prober) finish(t *table, r *row, w words) {
+	if t.name == "MIMG" && p.arch != "gfx90a" {
+		for bit := range 2 { // nsa is bit 0 or bits 1 and 2
+			if strings.Contains(p.ask(t, w.set(bit, 1, 1), 0x04030201), "  ") && (bit == 0) == (p.arch == "gfx1100") {
+				r.flags = append(r.flags, "rowGap")
+			}
+		}
+	}
+	if t.name == "SOPP" && r.live&0xffff != 0 {
+		a, b := p.ask(t, w.set(0, 16, 0x20), literal), p.ask(t, w.set(0, 16, 0x100), literal)
+		switch {
+		case a == r.name+" 0x20":
+			r.flags = append(r.flags, "rowHex")
+		case a == r.name+" 32" && b == r.name+" 0x100":
+			r.flags = append(r.flags, "rowInline")
+		}
+	}
+	if strings.Contains(r.text, "DP ALU") {
+		r.flags = append(r.flags, "rowDP")
+	}
+	if strings.HasPrefix(r.name, "v_permlane") {
+		r.flags = append(r.flags, "rowPermlane")
+	}
+	if strings.Contains(r.name, "_bvh") {
+		r.flags = append(r.flags, "rowBVH")
+	}
 	if strings.Contains(r.name, "_atomic_") {
 		r.flags = append(r.flags, "rowAtomic")
+	}
+	if strings.HasSuffix(r.text, " lds") && !strings.HasPrefix(t.name, "MUBUF") {
+		r.flags = append(r.flags, "rowLDS")
+	}
+	if strings.HasPrefix(r.name, "v_mfma_") {
+		r.flags = append(r.flags, "rowMFMA")
 	}
 	if strings.Contains(r.name, "_mix_f32") || strings.Contains(r.name, "_mixlo_f16") || strings.Contains(r.name, "_mixhi_f16") {
 		r.flags = append(r.flags, "rowMix")
