@@ -36,6 +36,7 @@ func newListCmd() *cobra.Command {
 		newListOpsCmd(doListOps),
 		newListCasesCmd(doListCases),
 		newListKernelsCmd(doListKernels),
+		newListTargetsCmd(doListTargets),
 	)
 	return cmd
 }
@@ -77,7 +78,7 @@ func newListOpsCmd(do func(io.Writer, listOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ops",
 		Short: "List ops",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return do(cmd.OutOrStdout(), opts) },
 	}
 	addSelection(cmd, &opts.sel)
@@ -129,7 +130,7 @@ func newListCasesCmd(do func(io.Writer, listOptions) error) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cases",
 		Short: "List cases by name",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return do(cmd.OutOrStdout(), opts) },
 	}
 	addSelection(cmd, &opts.sel)
@@ -185,7 +186,7 @@ func newListKernelsCmd(do func(io.Writer, listKernelsOptions) error) *cobra.Comm
 		Long: `List every kernel that candle-kernels exports, the op that checks it, and
 whether the HIP and the CUDA side of it are built in. A kernel is covered
 where there is all three.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return do(cmd.OutOrStdout(), opts) },
 	}
 	cmd.Flags().StringSliceVar(&opts.modules, "module", nil, "only kernels of these `modules` of candle")

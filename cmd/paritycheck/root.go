@@ -111,8 +111,11 @@ Exit codes:
 	cmd.SetFlagErrorFunc(flagError)
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	cmd.AddCommand(
+		newRunCmd(doRun),
 		newListCmd(),
 		newExplainCmd(doExplain),
+		newDoctorCmd(doDoctor),
+		newCompileCmd(),
 	)
 	return cmd
 }

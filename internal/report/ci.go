@@ -121,7 +121,7 @@ func reason(r *runner.Result) string {
 // warning per row that warns, a notice of the counts. GitHub shows ten of
 // a kind in a step, so that a row says how many of its cases fail.
 func writeGitHub(w io.Writer, run *runner.Run) error {
-	d := newDocument(run)
+	d := newDocument(run, Options{})
 	for _, x := range d.details {
 		level := "error"
 		if x.status == compare.Warn {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/paritycheck/paritycheck/internal/compare"
+	"github.com/paritycheck/paritycheck/internal/gpu"
 	"github.com/paritycheck/paritycheck/internal/runner"
 )
 
@@ -18,6 +19,7 @@ type column struct {
 	raw       func(r *row) string // full precision, base units; empty where there is none
 	text      func(r *row) string // rounded, with a unit; nil: not in tables
 	when      func(r *row) bool   // tables leave the column out where this holds for no row
+	counter   bool                // tables show it on demand
 }
 
 // columns are all facts. Raw values are of a row of one result.
@@ -108,6 +110,17 @@ func columns() []column {
 				return "-"
 			},
 			when: func(r *row) bool { return r.timed != nil }},
+		counter("instructions", "instructions", func(c *gpu.Counters) float64 {
+			var n int64
+			for _, v := range c.Inst {
+				n += v
+			}
+			return float64(n)
+		}, countText),
+		counter("lanes_active", "lanes active", func(c *gpu.Counters) float64 { return ratio(c.LaneOps, c.LaneSlots) }, percent),
+		counter("coalescing", "coalescing", func(c *gpu.Counters) float64 { return ratio(c.MinLines, c.GlobalLines) }, percent),
+		counter("global_bytes", "global bytes", func(c *gpu.Counters) float64 { return float64(c.GlobalBytes) }, countText),
+		counter("lds_conflicts", "LDS conflicts", func(c *gpu.Counters) float64 { return float64(c.LDSConflicts) }, countText),
 		{key: "findings", raw: func(r *row) string { return strings.Join(checks(r.first().Findings), " ") }},
 		{key: "fault", raw: func(r *row) string { return r.first().Fault }},
 		{key: "skipped", raw: func(r *row) string { return r.first().Skipped }},
@@ -116,11 +129,41 @@ func columns() []column {
 	}
 }
 
+// counter is a column of the interpreter's counters. A NaN is a ratio of
+// nothing.
+func counter(key, name string, of func(*gpu.Counters) float64, text func(float64) string) column {
+	value := func(r *row, show func(float64) string, none string) string {
+		if r.counters == nil {
+			return none
+		}
+		v := of(r.counters)
+		if math.IsNaN(v) {
+			return none
+		}
+		return show(v)
+	}
+	return column{
+		key: key, name: name, right: true, counter: true,
+		raw:  func(r *row) string { return value(r, num, "") },
+		text: func(r *row) string { return value(r, text, "-") },
+	}
+}
+
+func ratio(a, b int64) float64 {
+	if b == 0 {
+		return math.NaN()
+	}
+	return float64(a) / float64(b)
+}
+
+func percent(v float64) string   { return fmt.Sprintf("%.1f%%", 100*v) }
+func countText(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }
+
 // tableColumns are the columns that people see of rows.
-func tableColumns(rows []*row) []column {
+func tableColumns(rows []*row, opts Options) []column {
 	var cols []column
 	for _, c := range columns() {
-		if c.text == nil {
+		if c.text == nil || c.counter && !opts.Counters {
 			continue
 		}
 		show := c.when == nil

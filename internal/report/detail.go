@@ -80,6 +80,12 @@ func explain(r *runner.Result) []string {
 	if r.Fault != "" {
 		add("fault: %s", r.Fault)
 	}
+	if r.Skipped != "" {
+		add("required, but skipped: %s", r.Skipped)
+	}
+	for _, c := range r.Changes {
+		add("launched with %s = %s: %s in place of %s", c.Param, c.Text, c.Is, c.Was)
+	}
 	j := r.Judgement
 	if j != nil {
 		add("%s", summary(r))

@@ -32,13 +32,16 @@ type detail struct {
 	lines  []string
 }
 
-func newDocument(run *runner.Run) *document {
+func newDocument(run *runner.Run, opts Options) *document {
 	d := &document{config: settings(&run.Env), rows: byTarget(run), tally: Count(run)}
-	d.cols = tableColumns(d.rows)
+	d.cols = tableColumns(d.rows, opts)
 	d.marks = make([][]int, len(d.rows))
 	n := notes{at: map[string]int{}}
 	for i, r := range d.rows {
 		d.marks[i] = n.add(r)
+		if r.status == compare.Fail && r.judged == 0 && r.skipped() {
+			continue // the note says it all
+		}
 		if r.status == compare.Fail || r.status == compare.Warn {
 			d.details = append(d.details, newDetail(r))
 		}
@@ -83,7 +86,9 @@ func settings(env *runner.Env) []setting {
 			if !strings.Contains(t.Info.Name, "emulated") {
 				parts = append(parts, "emulated")
 			}
-			parts = append(parts, "not hardware-verified")
+			if !strings.Contains(t.Notes, "not hardware-verified") {
+				parts = append(parts, "not hardware-verified")
+			}
 		}
 		if t.Notes != "" {
 			parts = append(parts, t.Notes)
@@ -165,7 +170,7 @@ func (n *notes) add(r *row) []int {
 			why := reason(res)
 			mark("unverified: "+why, "unverified: "+why, seen)
 		} else if res.Skipped != "" {
-			mark("skipped: "+res.Skipped, "skipped: "+res.Skipped, seen)
+			mark("required, but skipped: "+res.Skipped, "required, but skipped: "+res.Skipped, seen)
 		}
 		if res.Judgement == nil {
 			continue

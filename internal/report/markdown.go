@@ -11,8 +11,8 @@ import (
 
 // writeMarkdown writes the report for a pull request. It opens with the
 // count line, since that is what a reader wants.
-func writeMarkdown(w io.Writer, run *runner.Run) error {
-	d := newDocument(run)
+func writeMarkdown(w io.Writer, run *runner.Run, opts Options) error {
+	d := newDocument(run, opts)
 	fmt.Fprintf(w, "**%s**\n", d.tally)
 	if len(d.rows) > 0 {
 		fmt.Fprintln(w)

@@ -76,7 +76,8 @@ func FormatOf(path string) (Format, error) {
 
 // Options change how a run is rendered, never what it says.
 type Options struct {
-	Color bool // ANSI colours in the table
+	Color    bool // ANSI colours in the table
+	Counters bool // columns of the interpreter's counters in tables
 }
 
 // Write renders run.
@@ -88,7 +89,7 @@ func Write(w io.Writer, run *runner.Run, f Format, opts Options) error {
 	case Table:
 		err = writeTable(&b, run, opts)
 	case Markdown:
-		err = writeMarkdown(&b, run)
+		err = writeMarkdown(&b, run, opts)
 	case JSON:
 		err = writeJSON(&b, run)
 	case CSV:

@@ -94,6 +94,7 @@ func runs() map[string]*runner.Run {
 		Pattern: &compare.Pattern{Axes: []compare.AxisShare{
 			{Name: "b", Size: 2}, {Name: "h", Size: 3}, {Name: "t", Size: 5}, {Name: "d", Size: 8}}},
 	}
+	bad.Changes = []runner.Change{{Param: "stride_b", Text: "t*d/2", Was: "120", Is: "20"}}
 	bad.FirstInputs = []ops.Input{{Name: "src", Index: 20, Value: 0.25}, {Name: "cos", Index: 10, Value: 0.75}}
 	bad.WorstInputs = []ops.Input{{Name: "src", Index: 120, Value: -0.5}}
 	bad.Findings = []gpu.Finding{{
@@ -139,6 +140,9 @@ func runs() map[string]*runner.Run {
 		return r
 	}
 
+	required := skip("hip@rocm:0", "no AMD GPU")
+	required.Status = compare.Fail
+
 	strange := passing("rope|i/f32/a=`x`\n| b | <b>/*nor*mal", "hip@gfx90a")
 	strange.Op, strange.DType = "rope|i\x1b[2J", "f\xff32"
 	strange.Status, strange.Fault, strange.Judgement = compare.Fail, "line one\nline two ```` end % :: <x>", nil
@@ -150,6 +154,7 @@ func runs() map[string]*runner.Run {
 		"fail":       {Schema: runner.Schema, Env: env(), Results: []runner.Result{bad, passing("rope_i/f32/b=1/normal", "hip@gfx90a")}},
 		"many":       {Schema: runner.Schema, Env: env(), Results: many},
 		"unverified": {Schema: runner.Schema, Env: env(), Results: []runner.Result{skip("hip@rocm:0", "no AMD GPU"), skip("cuda@cuda:0", "no NVIDIA GPU"), skip("hip@rocm:0", "no AMD GPU")}},
+		"required":   {Schema: runner.Schema, Env: env(), Results: []runner.Result{required, required}},
 		"partly":     {Schema: runner.Schema, Env: env(), Results: []runner.Result{passing("rope_i/f32/b=1/normal", "hip@gfx90a"), skip("hip@gfx90a", "interrupted")}},
 		"strange":    {Schema: runner.Schema, Env: runner.Env{Version: "v0|1\n0"}, Results: []runner.Result{strange, strange2}},
 	}
@@ -178,6 +183,14 @@ func TestGolden(t *testing.T) {
 			t.Run(file, func(t *testing.T) { golden(t, file, render(t, run, f, Options{})) })
 		}
 	}
+	counted := runs()["pass"]
+	for i := range counted.Results[2:] {
+		counted.Results[2+i].Counters = &gpu.Counters{
+			Inst: map[string]int64{"salu": 5, "valu_f32": 70}, LaneOps: 240, LaneSlots: 256, GlobalBytes: 1920, GlobalLines: 40, MinLines: 30,
+		}
+	}
+	want["counters.txt"] = true
+	golden(t, "counters.txt", render(t, counted, Table, Options{Counters: true}))
 	want["color.txt"] = true
 	golden(t, "color.txt", render(t, runs()["fail"], Table, Options{Color: true}))
 	files, err := os.ReadDir("testdata")
@@ -416,7 +429,7 @@ func TestColumnKeys(t *testing.T) {
 	}
 	want := strings.Fields(`op family kernel dtype case class target against status verdict share share_likely
 		max_ulp p50_ulp p99_ulp rms_ulp bias_ulp max_abs nmse elements exact mismatches unlikely ill_conditioned undefined
-		parity_equal parity_max_ulp time_s samples bytes flops bytes_per_s findings fault skipped warnings output_sha256`)
+		parity_equal parity_max_ulp time_s samples bytes flops bytes_per_s instructions lanes_active coalescing global_bytes lds_conflicts findings fault skipped warnings output_sha256`)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got keys %v, want %v", got, want)
 	}

@@ -23,6 +23,8 @@ type row struct {
 	share, likely, ulp float64 // worst of the judged
 	equal, pairs       int     // elements bit-equal to the counterpart, of how many
 
+	counters *gpu.Counters // sum over the results that have any, or nil
+
 	// The timed case that moves most bytes; nil where nothing was timed.
 	timed   *runner.Result
 	seconds float64 // its median
@@ -86,6 +88,12 @@ func newRow(results ...*runner.Result) *row {
 				r.pairs += j.Parity.N
 			}
 		}
+		if res.Counters != nil {
+			if r.counters == nil {
+				r.counters = new(gpu.Counters)
+			}
+			r.counters.Add(res.Counters)
+		}
 		if len(res.Samples) > 0 && (r.timed == nil || res.Bytes > r.timed.Bytes) {
 			r.timed = res
 			r.seconds = median(res.Samples)
@@ -101,6 +109,11 @@ func newRow(results ...*runner.Result) *row {
 		}
 	}
 	return r
+}
+
+// skipped reports whether no result of the row is of a launch.
+func (r *row) skipped() bool {
+	return !slices.ContainsFunc(r.results, func(res *runner.Result) bool { return res.Skipped == "" })
 }
 
 // badness orders statuses for a row: one that was compared names the row
@@ -129,6 +142,8 @@ var verdictOrder = []compare.Verdict{
 func cause(r *runner.Result) (label string, rank int) {
 	j := r.Judgement
 	switch {
+	case r.Judgement == nil && r.Skipped != "" && r.Status == compare.Fail:
+		return "REQUIRED", len(verdictOrder) + 2
 	case r.Fault != "" && r.Status == compare.Fail:
 		return "FAULT", len(verdictOrder) + 1
 	case j != nil && (len(r.Findings) == 0 || j.Status == compare.Fail || r.Status != compare.Fail):

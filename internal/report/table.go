@@ -17,7 +17,7 @@ import (
 // writeTable writes the report for a terminal: what the run depended on,
 // the table, where rows fail, footnotes, and the count line.
 func writeTable(w io.Writer, run *runner.Run, opts Options) error {
-	d := newDocument(run)
+	d := newDocument(run, opts)
 	for _, s := range d.config {
 		fmt.Fprintf(w, "%s: %s\n", s.key, s.value)
 	}

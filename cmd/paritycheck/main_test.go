@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden parts of scripts")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"paritycheck": main})
+}
+
+// TestScripts runs every script: what the binary prints and leaves behind.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PARITYCHECK_REQUIRE", os.Getenv("PARITYCHECK_REQUIRE"))
+			return nil
+		},
+	})
+}
+
+// execute runs the program in this process.
+func execute(args ...string) (code int, stdout, stderr string) {
+	var out, errOut bytes.Buffer
+	code = run(args, strings.NewReader(""), &out, &errOut)
+	return code, out.String(), errOut.String()
+}
+
+// Every error has its code, is printed once, on one line, and leaves
+// stdout empty.
+func TestUsageErrors(t *testing.T) {
+	folder := t.TempDir()
+	for _, c := range []struct {
+		args []string
+		want string // beginning of stderr
+	}{
+		{[]string{"lst"}, `paritycheck: unknown command "lst" of paritycheck: commands are `},
+		{[]string{"--nonsense"}, "paritycheck: unknown flag: --nonsense; near it: "},
+		{[]string{"list"}, "paritycheck: list what? one of "},
+		{[]string{"list", "opps"}, `paritycheck: unknown command "opps" of paritycheck list: commands are `},
+		{[]string{"list", "ops", "extra"}, `paritycheck: paritycheck list ops takes no arguments, but was given "extra"`},
+		{[]string{"list", "ops", "--op", "rope_j"}, `paritycheck: no op matches "rope_j"; there is rope_i, rope`},
+		{[]string{"list", "ops", "--op", "rope["}, `paritycheck: op pattern "rope[" is malformed`},
+		{[]string{"list", "ops", "--format", "xml"}, `paritycheck: invalid argument "xml" for "--format" flag: must be one of table json`},
+		{[]string{"list", "cases", "--case", "nothing*"}, `paritycheck: no case matches "nothing*"; there is `},
+		{[]string{"list", "kernels", "--module", "reduc"}, `paritycheck: unknown module "reduc": modules are affine binary`},
+		{[]string{"explain"}, "paritycheck: explain takes the name of one op"},
+		{[]string{"explain", "rope_j"}, `paritycheck: no op is named "rope_j"; near it: rope_i, rope`},
+		{[]string{"run", "--op", "rope_j"}, `paritycheck: no op matches "rope_j"; there is rope_i, rope`},
+		{[]string{"run", "--dtype", "f33"}, `paritycheck: no dtype matches "f33"; there is f32, `},
+		{[]string{"run", "--family", "roop"}, `paritycheck: no family matches "roop"; there is rope`},
+		{[]string{"run", "rope_i"}, `paritycheck: paritycheck run takes no arguments, but was given "rope_i"`},
+		{[]string{"run", "--opp", "rope_i"}, "paritycheck: unknown flag: --opp; near it: --op "},
+		{[]string{"run", "--seed", "-1"}, `paritycheck: invalid argument "-1" for "--seed" flag: `},
+		{[]string{"run", "--repeat", "1"}, "paritycheck: --repeat must be at least 2, not 1"},
+		{[]string{"run", "--jobs", "-1"}, "paritycheck: --jobs must be 0 or more, not -1"},
+		{[]string{"run", "--timeout", "-1s"}, "paritycheck: --timeout must be 0 or more, not -1s"},
+		{[]string{"run", "--target", "hip@gfx91a"}, `paritycheck: unknown target "hip@gfx91a"`},
+		{[]string{"run", "--target", "hip@gfx90a", "--vs", "cuda@cuda0"}, `paritycheck: unknown target "cuda@cuda0"`},
+		{[]string{"run", "--target", "hip@gfx90a", "--require", "hip@rocm"}, `paritycheck: unknown target "hip@rocm"`},
+		{[]string{"run", "--op", "rope_i", "--target", "hip@gfx90a", "-o", "report"}, `paritycheck: output file "report": extension must be one of .txt`},
+		{[]string{"run", "--op", "rope_i", "--target", "hip@gfx90a", "-o", filepath.Join(folder, "no", "r.json")}, "paritycheck: output file " + folder},
+		{[]string{"run", "--op", "rope_i", "--set", "stride_b"}, "paritycheck: --set stride_b: must be name=EXPR"},
+		{[]string{"run", "--op", "rope_i", "--set", "stride_b=t*"}, "paritycheck: --set stride_b=t*: column 3: expected operand, found the end"},
+		{[]string{"run", "--op", "rope_i", "--set", "stride_b=t*x"}, `paritycheck: --set stride_b=t*x: column 3: unknown name "x": known are bh td stride_b b h t d cos grid block shared`},
+		{[]string{"run", "--op", "rope_i", "--set", "strid_b=t"}, `paritycheck: --set strid_b=t: rope_i has no scalar parameter "strid_b"; it has bh, td, stride_b`},
+		{[]string{"run", "--op", "rope_i", "--set", "td=1", "--set", "td=2"}, "paritycheck: --set td=2: td is set twice"},
+		{[]string{"run", "--op", "rope_i", "--target", "hip@gfx90a", "-q", "--set", "td=1/(t-t)"}, "paritycheck: --set td=1/(t-t) in rope_i/"},
+		{[]string{"run", "--op", "rope_i", "--target", "hip@gfx90a", "-q", "--set", "td=1<<32"}, "paritycheck: --set td=1<<32 in rope_i/"},
+	} {
+		code, stdout, stderr := execute(c.args...)
+		if code != exitError || stdout != "" || !strings.HasPrefix(stderr, c.want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("paritycheck %s: got code %d, stdout %q, stderr %q, want code %d and one line beginning %q",
+				strings.Join(c.args, " "), code, stdout, stderr, exitError, c.want)
+		}
+	}
+	left, err := os.ReadDir(folder)
+	if err != nil || len(left) != 0 {
+		t.Errorf("failed runs left %v, %v", left, err)
+	}
+}
+
+func TestExitOK(t *testing.T) {
+	for _, args := range [][]string{
+		{}, {"--help"}, {"help", "run"}, {"--version"},
+		{"list", "ops"}, {"list", "cases"}, {"list", "kernels"}, {"list", "targets"},
+		{"explain", "rope"}, {"doctor"},
+	} {
+		code, stdout, stderr := execute(args...)
+		if code != exitOK || stdout == "" || stderr != "" {
+			t.Errorf("paritycheck %s: got code %d, %d bytes on stdout, stderr %q, want code 0 and stdout alone", strings.Join(args, " "), code, len(stdout), stderr)
+		}
+	}
+}

@@ -1,0 +1,368 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/paritycheck/paritycheck/internal/compare"
+	"github.com/paritycheck/paritycheck/internal/expr"
+	"github.com/paritycheck/paritycheck/internal/ops"
+	"github.com/paritycheck/paritycheck/internal/report"
+	"github.com/paritycheck/paritycheck/internal/runner"
+)
+
+// runOptions are the flags of run.
+type runOptions struct {
+	sel     runner.Selection
+	targets []string
+	vs      string
+	set     []string
+	seed    uint64
+	repeat  int
+	jobs    int
+	timeout time.Duration
+	strict  bool
+	require []string
+
+	format   string
+	outputs  []string
+	color    string
+	quiet    bool
+	counters bool
+
+	emulation emulation
+
+	given []string // the flags that decide the results, as given, for the report
+}
+
+// emulation is how the interpreter behaves.
+type emulation struct {
+	schedule uint64
+	noChecks bool
+}
+
+// notResults are the flags of run that change no result.
+var notResults = []string{"format", "output", "color", "quiet", "jobs", "counters", "help"}
+
+// newRunCmd parses flags into runOptions and hands them to do.
+func newRunCmd(do func(ctx context.Context, out, errOut io.Writer, opts runOptions) error) *cobra.Command {
+	var opts runOptions
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run ops on targets and judge the results",
+		Long: `Run every selected case on every target and compare the outputs with the
+truth, which is computed in higher precision, and with the counterpart.
+
+Targets are every GPU here; where no AMD GPU is, the HIP kernels run in an
+interpreter as gfx90a, gfx1030 and gfx1100. paritycheck list targets shows
+what there is.
+
+An error is given as a share of the bound: how far from the truth a correct
+kernel can be, element by element, derived from its arithmetic. paritycheck
+explain OP shows the formula.
+
+The truth and the bound are those of the right arguments: --set replaces an
+argument of the launch alone.`,
+		Example: `  # Check one op wherever it can run
+  $ paritycheck run --op rope_i
+
+  # One dtype on one interpreted architecture
+  $ paritycheck run --op rope_i --dtype f32 --target hip@gfx1030
+
+  # What a wrong launch argument does
+  $ paritycheck run --op rope_i --dtype f32 --set 'stride_b=t*d/2'
+
+  # A CI gate
+  $ paritycheck run --strict --format github -o parity.json -o parity.xml`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.given = givenFlags(cmd.Flags())
+			if err := opts.check(); err != nil {
+				return err
+			}
+			return do(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), opts)
+		},
+	}
+	addSelection(cmd, &opts.sel)
+	f := cmd.Flags()
+	f.StringSliceVar(&opts.targets, "target", nil, "run on these `targets`, as in hip@gfx90a or cuda@cuda:0")
+	f.StringVar(&opts.vs, "vs", "", "`target` that is the counterpart; by default the first CUDA target")
+	f.StringArrayVar(&opts.set, "set", nil, "launch with argument `name=EXPR`, an expression of the op's parameters and dimensions")
+	f.Uint64Var(&opts.seed, "seed", 1, "`seed` of the inputs; equal seeds give equal inputs")
+	f.IntVar(&opts.repeat, "repeat", 2, "launch each case `n` times, at least 2")
+	f.IntVar(&opts.jobs, "jobs", 0, "run `n` cases at a time; 0 is one for each processor")
+	f.DurationVar(&opts.timeout, "timeout", 5*time.Minute, "give up a case on a target after this `time`; 0 is never")
+	f.BoolVar(&opts.strict, "strict", false, "let warnings fail")
+	f.StringSliceVar(&opts.require, "require", nil, "run on these `targets` too, and let cases fail that are unverified there; all means every target of the run")
+
+	var formats []string
+	for _, x := range report.Formats() {
+		formats = append(formats, string(x))
+	}
+	addEnum(cmd, &opts.format, "format", "table", "`format` of stdout: "+strings.Join(formats, " "), formats...)
+	f.StringArrayVarP(&opts.outputs, "output", "o", nil, "write the report to `file` too, in the format of its extension: .txt .md .json .csv .bench .xml")
+	addEnum(cmd, &opts.color, "color", "auto", "colours in the table: `when` is auto, always or never", "auto", "always", "never")
+	f.BoolVarP(&opts.quiet, "quiet", "q", false, "no progress on stderr")
+	f.BoolVar(&opts.counters, "counters", false, "show the interpreter's counters in tables")
+
+	f.Uint64Var(&opts.emulation.schedule, "schedule", 0, "`seed` of the order in which the interpreter runs waves; 0 is in order")
+	f.BoolVar(&opts.emulation.noChecks, "no-checks", false, "interpret without looking for races and reads of memory that nobody wrote")
+	return cmd
+}
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments, but was given %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
+// check reports flags that make no sense.
+func (o *runOptions) check() error {
+	switch {
+	case o.repeat < 2:
+		return fmt.Errorf("--repeat must be at least 2, not %d: the second launch shows what the first left unwritten", o.repeat)
+	case o.jobs < 0:
+		return fmt.Errorf("--jobs must be 0 or more, not %d", o.jobs)
+	case o.timeout < 0:
+		return fmt.Errorf("--timeout must be 0 or more, not %v", o.timeout)
+	}
+	return nil
+}
+
+// givenFlags are the flags that were set and decide results.
+func givenFlags(fs *pflag.FlagSet) []string {
+	var given []string
+	fs.Visit(func(f *pflag.Flag) {
+		if slices.Contains(notResults, f.Name) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if s, ok := f.Value.(pflag.SliceValue); ok {
+			values = s.GetSlice()
+		}
+		for _, v := range values {
+			if f.Value.Type() == "bool" || f.Value.Type() == "boolfunc" {
+				given = append(given, "--"+f.Name)
+			} else {
+				given = append(given, "--"+f.Name+"="+v)
+			}
+		}
+	})
+	return given
+}
+
+// doRun runs ops on the targets of this machine.
+func doRun(ctx context.Context, out, errOut io.Writer, opts runOptions) error {
+	cases, err := runner.Select(ops.All(), opts.sel)
+	if err != nil {
+		return err
+	}
+	targets, err := chooseTargets(opts)
+	if err != nil {
+		return err
+	}
+	return runCases(ctx, out, errOut, opts, cases, targets)
+}
+
+// runCases runs cases on targets and reports. Everything that can be
+// wrong with the options is found before the first case runs.
+func runCases(ctx context.Context, out, errOut io.Writer, opts runOptions, cases []ops.Case, targets []runner.Target) error {
+	set, err := overrides(opts.set, cases)
+	if err != nil {
+		return err
+	}
+	outputs, err := openOutputs(opts.outputs)
+	if err != nil {
+		return err
+	}
+	defer discard(outputs)
+
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	// The first signal ends the run with what is done; the second kills.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	defer stop()
+
+	ropts := runner.Options{
+		Seed: opts.seed, Level: opts.sel.Level, Repeat: opts.repeat, Jobs: opts.jobs,
+		Timeout: opts.timeout, Set: set, Against: opts.vs,
+	}
+	if !opts.quiet {
+		p := newProgress(errOut)
+		defer p.done()
+		ropts.Progress = p.update
+	}
+	r, err := runner.Execute(ctx, cases, targets, ropts)
+	interrupted := errors.Is(err, context.Canceled)
+	if err != nil && !interrupted {
+		return firstOf(err)
+	}
+	r.Env.Version, r.Env.Commit = build()
+	r.Env.Flags = opts.given
+	gate(r, opts)
+
+	if err := writeReports(out, r, opts, outputs); err != nil {
+		return err
+	}
+	if interrupted {
+		return fmt.Errorf("interrupted: %d of %d cases were run", len(casesOf(r)), len(cases))
+	}
+	return outcome(r)
+}
+
+// firstOf is the first of joined errors: an override that overflows does
+// so in every case.
+func firstOf(err error) error {
+	if list, ok := err.(interface{ Unwrap() []error }); ok && len(list.Unwrap()) > 0 {
+		return firstOf(list.Unwrap()[0])
+	}
+	return err
+}
+
+// overrides parses --set and checks its names against the ops of cases.
+func overrides(set []string, cases []ops.Case) ([]runner.Override, error) {
+	var out []runner.Override
+	for _, s := range set {
+		name, text, ok := strings.Cut(s, "=")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" {
+			return nil, fmt.Errorf("--set %s: must be name=EXPR, as in stride_b=h*t*d", s)
+		}
+		if slices.ContainsFunc(out, func(o runner.Override) bool { return o.Param == name }) {
+			return nil, fmt.Errorf("--set %s: %s is set twice", s, name)
+		}
+		e, err := expr.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("--set %s: %w", s, err)
+		}
+		for i := range cases {
+			if i > 0 && cases[i].Op == cases[i-1].Op {
+				continue
+			}
+			if err := e.Check(names(&cases[i])); err != nil {
+				return nil, fmt.Errorf("--set %s: %w", s, err)
+			}
+		}
+		out = append(out, runner.Override{Param: name, Text: text, Eval: e.Eval})
+	}
+	return out, runner.CheckOverrides(cases, out)
+}
+
+// names are those that an expression may use in case c.
+func names(c *ops.Case) []string {
+	var names []string
+	for _, p := range c.Op.Params {
+		if p.Role == ops.Scalar {
+			names = append(names, p.Name)
+		}
+	}
+	for _, d := range c.Dims {
+		if !slices.Contains(names, d.Name) {
+			names = append(names, d.Name)
+		}
+	}
+	return append(names, "grid", "block", "shared")
+}
+
+// requireAll is the word of --require for every target.
+const requireAll = "all"
+
+// gate applies --strict and --require.
+func gate(r *runner.Run, opts runOptions) {
+	for i := range r.Results {
+		res := &r.Results[i]
+		switch {
+		case opts.strict && res.Status == compare.Warn:
+			res.Status = compare.Fail
+		case res.Status == compare.Unverified &&
+			(slices.Contains(opts.require, res.Target) || slices.Contains(opts.require, requireAll)):
+			res.Status = compare.Fail // Skipped still says why
+		}
+	}
+}
+
+// writeReports writes to stdout and to files. A file that fails does not
+// keep the others from being written.
+func writeReports(out io.Writer, r *runner.Run, opts runOptions, outputs []*outputFile) error {
+	errs := []error{report.Write(out, r, report.Format(opts.format), report.Options{Color: useColor(opts.color, out), Counters: opts.counters})}
+	for _, o := range outputs {
+		errs = append(errs, o.write(r, report.Options{Counters: opts.counters}))
+	}
+	if path := os.Getenv("GITHUB_STEP_SUMMARY"); path != "" && opts.format == string(report.GitHub) {
+		errs = append(errs, appendSummary(path, r))
+	}
+	return errors.Join(errs...)
+}
+
+// appendSummary adds the report to a GitHub step's summary.
+func appendSummary(path string, r *runner.Run) error {
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return fmt.Errorf("writing the step summary: %w", err)
+	}
+	err = report.Write(f, r, report.Markdown, report.Options{})
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// useColor decides --color by https://no-color.org.
+func useColor(when string, out io.Writer) bool {
+	switch when {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	f, ok := out.(*os.File)
+	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+}
+
+// casesOf are the names of a run's cases and whether each was compared on
+// some target.
+func casesOf(r *runner.Run) map[string]bool {
+	compared := map[string]bool{}
+	for i := range r.Results {
+		res := &r.Results[i]
+		compared[res.Case] = compared[res.Case] || res.Status != compare.Unverified
+	}
+	return compared
+}
+
+// outcome is the error that a complete run's results stand for.
+func outcome(r *runner.Run) error {
+	t := report.Count(r)
+	switch {
+	case t.Fail > 0:
+		return &failedError{fmt.Sprintf("%d of %d results failed", t.Fail, len(r.Results))}
+	case t.Compared() == 0:
+		return &nothingError{"nothing was compared"}
+	}
+	missed := 0
+	cases := casesOf(r)
+	for _, ok := range cases {
+		if !ok {
+			missed++
+		}
+	}
+	if missed > 0 {
+		return &nothingError{fmt.Sprintf("%d of %d cases were compared on no target", missed, len(cases))}
+	}
+	return nil
+}
