@@ -75,7 +75,7 @@ func (g *group) run(linear uint64) error {
 	g.id = gpu.Dim3{X: uint32(linear % uint64(grid.X)), Y: uint32(linear / uint64(grid.X) % uint64(grid.Y)), Z: uint32(linear / uint64(grid.X) / uint64(grid.Y))}
 	g.phase = 0
 	g.lds.reset()
-	if s := l.dev.opts.Schedule; s != 0 {
+	if s := l.schedule(); s != 0 {
 		g.rand = newRand(s, linear+1)
 	}
 	for _, w := range g.waves {

@@ -235,9 +235,13 @@ func (l *launch) ordered() bool {
 	return false
 }
 
+// schedule seeds the order of waves and work-groups: the device's seed and
+// the launch's. Zero is the order of their numbers.
+func (l *launch) schedule() uint64 { return l.dev.opts.Schedule + l.cfg.Schedule }
+
 func (l *launch) run() (gpu.Report, error) {
 	workers := l.dev.opts.Workers
-	if l.ordered() || l.dev.opts.Schedule != 0 {
+	if l.ordered() || l.schedule() != 0 {
 		workers = 1
 	}
 	workers = int(min(uint64(workers), l.groups))
@@ -323,14 +327,14 @@ func (l *launch) execute(workers int, exact *exactRaces) (gpu.Report, []*group, 
 // order returns the shuffled order of work-groups, nil for that of their
 // numbers.
 func (l *launch) order() []uint32 {
-	if l.dev.opts.Schedule == 0 || l.groups > 1<<24 {
+	if l.schedule() == 0 || l.groups > 1<<24 {
 		return nil
 	}
 	p := make([]uint32, l.groups)
 	for i := range p {
 		p[i] = uint32(i)
 	}
-	r := newRand(l.dev.opts.Schedule, 0)
+	r := newRand(l.schedule(), 0)
 	r.Shuffle(len(p), func(i, j int) { p[i], p[j] = p[j], p[i] })
 	return p
 }
