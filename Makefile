@@ -27,3 +27,11 @@ truth-tables:
 arith-exhaustive:
 	PARITYCHECK_REQUIRE=mpfr PARITYCHECK_EXHAUSTIVE=$(or $(STEP),1) go test ./internal/amdgpu/arith -v -timeout 48h -fusion \
 		-run 'TestTranscendental|TestFusion'
+
+.PHONY: test-isa-long
+
+# The decoder against libLLVM 19: ten million random words for each
+# architecture and every immediate; WORDS=n changes the number. Then the
+# tables, which must be what the generator writes.
+test-isa-long:
+	PARITYCHECK_REQUIRE=llvm,clang PARITYCHECK_LONG=$(or $(WORDS),10000000) go test ./internal/amdgpu/isa ./internal/amdgpu/isa/gen -v -timeout 3h

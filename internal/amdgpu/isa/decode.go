@@ -494,8 +494,7 @@ var specialAt = [...]uint16{
 
 func (d *decoder) literal(o *Operand, c *operandClass) {
 	d.lit = true
-	o.Kind, o.Type, o.Width = Literal, c.typ, c.width
-	o.Imm = uint64(d.word(d.litAt))
+	*o = Operand{Kind: Literal, Type: c.typ, Width: c.width, Imm: uint64(d.word(d.litAt))}
 	if c.typ == F64 {
 		o.Imm <<= 32
 	}

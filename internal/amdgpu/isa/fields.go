@@ -34,6 +34,9 @@ func (d *decoder) fields(i *Inst, t uint8) bool {
 			return true
 		}
 		i.Mod = Modifiers{Neg: at(61, 3), NegHi: at(8, 3), OpSel: at(11, 3), Clamp: at(15, 1) != 0, OpSelHi: at(59, 2) | at(14, 1)<<2}
+		if i.op.flags&rowMix != 0 {
+			i.Mod.Abs = i.Mod.NegHi
+		}
 		return d.dpp3(i)
 	case VINTERP:
 		i.Mod = Modifiers{Neg: at(61, 3), OpSel: at(11, 4), Clamp: at(15, 1) != 0}

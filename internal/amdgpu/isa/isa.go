@@ -276,9 +276,20 @@ const (
 // the order LLVM prints them, implicit vcc of 32-bit forms included, so
 // that v_addc_co_u32 has two destinations and three sources in each form.
 //
-// The data of a store is Src[0], or follows the address where LLVM prints
-// it so. A buffer atomic that returns (GLC) has its data both as Dst[0] and
-// as Src[0].
+// Sources of memory instructions, [] marking what only some have:
+//
+//	SMEM     [data] base, offset: a Const equal to Offset, or a register
+//	         (NULL reads as 0) to which Offset is to be added
+//	DS       address, data...
+//	MUBUF    [data] vaddr or Off, resource, soffset; MTBUF alike
+//	FLAT     address, [data]
+//	GLOBAL   address, [data], saddr or Off; SCRATCH alike, where the address
+//	         can be Off too
+//	MIMG     [data] address, resource, [sampler]
+//
+// Data that is loaded is Dst[0]. A buffer atomic that returns (GLC) has its
+// data both as Dst[0] and as Src[0]. Destinations that the instruction also
+// reads, as v_fmac does, are no sources here.
 type Inst struct {
 	PC   uint64
 	Name string // without _e32, _e64, _sdwa, _dpp: "v_add_f32"
