@@ -52,6 +52,7 @@ func (g *group) shared(w *wave, o *op, mask uint64) {
 	m, r := o.mem, &g.lds.region
 	if g.checks {
 		g.checkAddress(w, o, mask)
+		g.checkAlignment(w, o, r, mask)
 		if m.kind != memLoad {
 			g.effect(w, o)
 		}
@@ -308,7 +309,7 @@ func (w *wave) dsAddresses(o *op, off uint64) {
 	}
 	a := w.row(&o.mem.addr)
 	for i := range ea[:w.n] {
-		ea[i] = uint64(a[i]) + off
+		ea[i] = uint64(a[i] + uint32(off)) // wraps: compilers make use of it
 	}
 }
 
@@ -329,11 +330,11 @@ func dsAccess2(w *wave, o *op) {
 	m, g := o.mem, w.g
 	addr := *w.row(&m.addr)
 	for i := range g.ea[:w.n] {
-		g.ea[i] = uint64(addr[i]) + m.ds.off[0]
+		g.ea[i] = uint64(addr[i] + uint32(m.ds.off[0]))
 	}
 	g.shared(w, o, w.exec)
 	for i := range g.ea[:w.n] {
-		g.ea[i] = uint64(addr[i]) + m.ds.off[1]
+		g.ea[i] = uint64(addr[i] + uint32(m.ds.off[1]))
 	}
 	g.shared(w, m.ds.second, w.exec)
 }

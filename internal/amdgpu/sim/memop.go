@@ -30,6 +30,12 @@ type memOp struct {
 	atom rmw        // of kind memAtomic
 	ds   *dsOp      // of DS
 	fold accessKind // how findings name the access
+	// whole says that the access is one of whole dwords in the source, see
+	// findWhole.
+	whole bool
+	// atomicLoad says that the load is an atomic or volatile one, which
+	// bypasses the nearest cache.
+	atomicLoad bool
 }
 
 type memKind uint8
@@ -186,12 +192,10 @@ func (c *compiler) memory(in *isa.Inst, o *op) error {
 			o.run = scratchAccess
 		}
 	}
-	if m.kind == memAtomic && m.dst >= 0 && !in.Has(isa.GLC) {
-		m.dst = -1
-	}
 	if err == nil && m.kind == memLoad && m.dst < 0 {
 		err = errors.New("has no destination")
 	}
+	m.atomicLoad = m.kind == memLoad && in.Has(isa.GLC)
 	o.dst, o.final = max(m.dst, tmpOut), max(m.dst, tmpOut)
 	return err
 }

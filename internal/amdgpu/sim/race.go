@@ -186,7 +186,11 @@ func (g *group) raceRead(w *wave, o *op, r *region, mask uint64, size int) {
 		return
 	}
 	if g.exact != nil {
-		g.exact.access(g, w, o, r, mask, size, exactRead)
+		kind := exactRead
+		if o.mem.atomicLoad {
+			kind = exactAtomicRead
+		}
+		g.exact.access(g, w, o, r, mask, size, kind)
 		return
 	}
 	v := w.raceView(r)
@@ -395,9 +399,12 @@ const (
 	exactRead exactKind = iota
 	exactWrite
 	exactAtomic
+	// exactAtomicRead is an atomic load. Atomic stores look like others, so
+	// that every store that it may read counts as one.
+	exactAtomicRead
 )
 
-func (k exactKind) String() string { return [...]string{"load", "store", "atomic"}[k] }
+func (k exactKind) String() string { return [...]string{"load", "store", "atomic", "load"}[k] }
 
 // An exactAccess is one wave's last access of its kind to a dword.
 type exactAccess struct {
@@ -437,7 +444,7 @@ const (
 // notes races.
 func (e *exactRaces) access(g *group, w *wave, o *op, r *region, mask uint64, size int, kind exactKind) {
 	e.time++
-	if kind == exactAtomic {
+	if kind == exactAtomic || kind == exactAtomicRead {
 		n := g.linear*uint64(g.l.waves) + uint64(w.id)
 		e.atomics[n] = append(e.atomics[n], e.time)
 	}
@@ -474,7 +481,11 @@ func (e *exactRaces) one(g *group, w *wave, o *op, r *region, cell exactCell, la
 	list := e.cells[cell]
 	for k := range list {
 		a := &list[k]
-		if a.bytes&which == 0 || kind == exactRead && a.kind == exactRead || kind == exactAtomic && a.kind == exactAtomic {
+		if a.bytes&which == 0 || !conflict(a.kind, kind) {
+			if kind == exactAtomicRead && a.kind == exactWrite {
+				n := a.group*uint64(g.l.waves) + uint64(a.wave)
+				e.atomics[n] = append(e.atomics[n], a.time)
+			}
 			continue
 		}
 		if e.ordered(g, w, a) {
@@ -488,7 +499,7 @@ func (e *exactRaces) one(g *group, w *wave, o *op, r *region, cell exactCell, la
 			key.buffer = &g.lds.region
 		}
 		place := a.place
-		text := fmt.Sprintf("unordered with a %s by %s", a.kind, where(g, w, a))
+		text := fmt.Sprintf("unordered with %s by %s", [...]string{"a load", "a store", "an atomic", "a load"}[a.kind], where(g, a))
 		g.note(w, o, lane, key, int64(off), o.mem.size, func(f *gpu.Finding) {
 			f.Other = &place
 			f.Detail = text
@@ -517,6 +528,17 @@ func (e *exactRaces) one(g *group, w *wave, o *op, r *region, cell exactCell, la
 	e.cells[cell] = append(list, now)
 }
 
+// conflict reports whether two accesses to a byte race unless ordered.
+func conflict(a, b exactKind) bool {
+	switch {
+	case a == exactAtomicRead || b == exactAtomicRead:
+		return false
+	case a == exactRead || a == exactAtomic:
+		return a != b
+	}
+	return true
+}
+
 // unchanged reports whether lane stores what the memory holds already.
 func unchanged(w *wave, o *op, r *region, lane int, off uint64) bool {
 	m := o.mem
@@ -528,7 +550,7 @@ func unchanged(w *wave, o *op, r *region, lane int, off uint64) bool {
 	return true
 }
 
-func where(g *group, w *wave, a *exactAccess) string {
+func where(g *group, a *exactAccess) string {
 	if a.group != g.linear {
 		return "another block"
 	}
@@ -565,8 +587,10 @@ func (e *exactRaces) ordered(g *group, w *wave, a *exactAccess) bool {
 	}
 	from, to = sides(g.linear, w.id)
 	for k := from; k < to; k++ {
-		if ts := e.atomics[k]; len(ts) > 0 && ts[len(ts)-1] > release {
-			return true
+		for _, t := range e.atomics[k] {
+			if t > release {
+				return true
+			}
 		}
 	}
 	return false

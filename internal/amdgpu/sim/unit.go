@@ -111,6 +111,7 @@ func (m *module) compileUnit(c *compiler, start, end uint64) *unit {
 		u.ops = append(u.ops, o)
 	}
 	u.ops = append(u.ops, refusedOp(&isa.Inst{PC: end, Name: "(none)"}, "control ran off the end of the function"))
+	u.findWhole()
 	return u
 }
 

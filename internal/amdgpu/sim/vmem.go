@@ -192,6 +192,7 @@ func (g *group) global(w *wave, o *op, mask uint64) {
 	m := o.mem
 	if g.checks {
 		g.checkAddress(w, o, mask)
+		g.checkAlignment(w, o, nil, mask)
 		if m.kind != memLoad {
 			g.effect(w, o)
 		}
