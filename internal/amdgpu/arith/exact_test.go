@@ -317,6 +317,13 @@ func TestFmaF32(t *testing.T) {
 			}
 		}
 	}
+	// The same between two subnormals: c and half of the least, but for 2^-196.
+	for _, c := range []float64{0x1p-127, 0x1p-127 + 0x1p-149, 0x1.8p-128, 0x1.8p-128 + 0x1p-149, 0x1p-140 + 0x1p-149} {
+		for _, s := range []float64{1, -1} {
+			check(b32(s*0x1p-75*(1+0x1p-23)), b32(0x1p-75*(1-0x1p-23)), b32(c))
+			check(b32(s*0x1p-75*(1+0x1p-23)), b32(0x1p-75*(1-0x1p-23)), b32(-c))
+		}
+	}
 	for range 20000 {
 		// A product of 25 significant bits, halfway, and a far smaller c.
 		a, b := uint32(r.IntN(1<<13)|1), uint32(r.IntN(1<<12)|1)
@@ -328,4 +335,32 @@ func TestFmaF32(t *testing.T) {
 		p, _ := f.fma(DefaultMode, uint64(x), uint64(y), 0)
 		check(x, y, uint32(f.random(r, p)))
 	}
+}
+
+// TestFmaF16 has sums a little off halfway between two f16, which f32 and
+// f64 round to halfway: c odd or even and a product of half its last bit, but
+// for one part in 2^20 to 2^22.
+func TestFmaF16(t *testing.T) {
+	f := forms[0]
+	check := func(a, b, c uint16) {
+		t.Helper()
+		want, ok := f.fma(DefaultMode, uint64(a), uint64(b), uint64(c))
+		if got := FmaF16(a, b, c); ok && got != uint16(want) || !ok && !IsNaNF16(got) {
+			t.Errorf("FmaF16(%#04x, %#04x, %#04x) = %#04x, want %#04x", a, b, c, got, want)
+		}
+	}
+	r := rand.New(rand.NewPCG(25, 26))
+	b16 := func(x float64) uint16 { return NarrowF32(bits32(float32(x))) }
+	for range 20000 {
+		// (1+k*2^-10)*(1-k*2^-10) = 1 - k*k*2^-20, at half the last bit of c.
+		k := float64(r.IntN(5)-2) * 0x1p-10
+		e := r.IntN(20) - 6 // exponent of c
+		x := (e - 11) / 2
+		c := math.Ldexp(float64(1024+r.IntN(1024)), e-10)
+		check(b16(math.Ldexp(1+k, x)), b16(math.Ldexp(1-k, e-11-x)), b16(c))
+		check(b16(math.Ldexp(-1-k, x)), b16(math.Ldexp(1-k, e-11-x)), b16(c))
+		check(uint16(r.Uint32()), uint16(r.Uint32()), uint16(r.Uint32()))
+	}
+	check(0x2801, 0x23fe, 0x3c01)
+	check(0xa801, 0x23fe, 0x3c01)
 }

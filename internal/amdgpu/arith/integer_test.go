@@ -32,6 +32,8 @@ func TestConvert(t *testing.T) {
 	}
 	check("CvtI32F64 near the top", CvtI32F64(bits64(0x7fffffff+0.5)), 0x7fffffff)
 	check("CvtI32F64 near the bottom", CvtI32F64(bits64(-0x80000000-0.5)), 0x80000000)
+	check("CvtI32F64 above the bottom", CvtI32F64(bits64(-0x7fffffff)), 0x80000001)
+	check("CvtI16F16 above the bottom", uint32(CvtI16F16(0xf7ff)), 0x8010)
 	check("CvtFlr", CvtFlrI32F32(b(-1.5)), 0xfffffffe)
 	check("CvtRpi ties up", CvtRpiI32F32(b(-1.5)), 0xffffffff)
 	check("CvtRpi below a half", CvtRpiI32F32(one32-1-1<<23), 0)

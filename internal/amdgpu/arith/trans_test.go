@@ -285,3 +285,27 @@ func TestDoubleDouble(t *testing.T) {
 		check("cosu", x, hi, lo)
 	}
 }
+
+// TestNear holds the f64 evaluations to a 16th of the band that sends a
+// result to double-double.
+func TestNear(t *testing.T) {
+	m := openMPFR(t)
+	r := rand.New(rand.NewPCG(27, 28))
+	check := func(name string, x, got float64) {
+		t.Helper()
+		if want := m.odd(name, x); math.Abs(got-want) > near/16*0x1p-52*math.Abs(want) {
+			t.Errorf("%s(%x) = %x, want %x", name, x, got, want)
+		}
+	}
+	for range 3000 {
+		x := float64(float32(r.Float64()*256 - 128))
+		check("exp2", x, exp2(x))
+		x = float64(float32(math.Ldexp(1+r.Float64(), r.IntN(8)-4)))
+		check("log2", x, log2(bits32(float32(x))))
+		x = float64(float32(1 + (r.Float64()-0.5)*math.Ldexp(1, -r.IntN(20))))
+		check("log2", x, log2(bits32(float32(x))))
+		x = float64(float32((r.Float64() - 0.5) * math.Ldexp(0.25, -r.IntN(30))))
+		check("sinu", x, sinTurn(x))
+		check("cosu", x, cosTurn(x))
+	}
+}

@@ -209,6 +209,45 @@ func TestMinMax(t *testing.T) {
 	}
 }
 
+// TestMinMaxF64 crosses the lattice of f64 in the order of sign and magnitude.
+func TestMinMaxF64(t *testing.T) {
+	less := func(a, b uint64) bool {
+		if na, nb := a>>63 != 0, b>>63 != 0; na != nb {
+			return na
+		} else if na {
+			return a > b
+		}
+		return a < b
+	}
+	v := forms[2].lattice()
+	for _, a := range v {
+		for _, b := range v {
+			lo, hi := a, b
+			switch {
+			case isSNaN64(a):
+				lo, hi = a|quiet64, a|quiet64
+			case isSNaN64(b):
+				lo, hi = b|quiet64, b|quiet64
+			case IsNaNF64(a):
+				lo, hi = b, b
+			case IsNaNF64(b):
+				lo, hi = a, a
+			case less(b, a):
+				lo, hi = b, a
+			}
+			if got := MinF64(a, b); got != lo {
+				t.Errorf("MinF64(%#016x, %#016x) = %#016x, want %#016x", a, b, got, lo)
+			}
+			if got := MaxF64(a, b); got != hi {
+				t.Errorf("MaxF64(%#016x, %#016x) = %#016x, want %#016x", a, b, got, hi)
+			}
+			if got := DefaultMode.MinF64(a, b); got != lo {
+				t.Errorf("Mode.MinF64(%#016x, %#016x) = %#016x, want %#016x", a, b, got, lo)
+			}
+		}
+	}
+}
+
 // TestMinMaxF16 goes through f16 pairs against f32 values.
 func TestMinMaxF16(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
