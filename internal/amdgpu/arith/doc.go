@@ -23,7 +23,9 @@
 //	             clamp, omod, class, comparisons
 //	unary*.go   floor, ceil, trunc, rndne, fract, frexp, ldexp
 //	div.go       div_scale, div_fmas, div_fixup
-//	trans.go     Transcendental: exp, log, rcp, rsq, sqrt, sin, cos
+//	trans.go     Transcendental: exp, log, rcp, rsq, sqrt, sin, cos and the
+//	             models of their rounding; transcr.go, dd.go and tables.go
+//	             hold the evaluation
 //	cvt.go       conversions
 //	integer.go   bit fields, wide multiplies, sums of absolute differences,
 //	             saturation, packed 16-bit forms
