@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/paritycheck/paritycheck/internal/compare"
 	"github.com/paritycheck/paritycheck/internal/gpu"
 	"github.com/paritycheck/paritycheck/internal/ops"
 )
@@ -183,7 +184,8 @@ func (e *execution) runCase(ctx context.Context, c *ops.Case, sessions []*shared
 			Case: name, Class: c.Class, Target: e.targets[i].Name, Changes: changes, Bytes: bytes, Flops: flops,
 		}
 		if err := j.judge(i, &r); err != nil {
-			return nil, fmt.Errorf("judging %s on %s: %w", name, e.targets[i].Name, err)
+			// The op's truth is at fault; that costs this case alone, and loudly.
+			r.Status, r.Fault = compare.Fail, fmt.Sprintf("cannot be judged: %v", err)
 		}
 		results[i] = r
 	}

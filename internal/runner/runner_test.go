@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"go/constant"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -284,4 +285,28 @@ func TestSelect(t *testing.T) {
 	check(Selection{DTypes: []string{"f16"}}, 0, `no dtype matches "f16"`)
 	check(Selection{Cases: []string{"n=9"}}, 0, "no case matches")
 	check(Selection{Cases: []string{"[x"}}, 0, "malformed")
+}
+
+// TestUnjudgeableCaseFails: a truth with a bound that is NaN is a fault of
+// its case, not the end of the run.
+func TestUnjudgeableCaseFails(t *testing.T) {
+	op := double()
+	right := op.Expect
+	op.Expect = func(p *ops.Problem) *compare.Expected {
+		e := right(p)
+		if len(e.Hard) == 257 {
+			e.Hard[3] = math.NaN()
+		}
+		return e
+	}
+	r, err := Execute(t.Context(), op.Cases(op.Variants[0], ops.Fast), []Target{target("hip@fake", HIP, true, kernel)}, Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := last(r); got.Status != compare.Fail || !strings.Contains(got.Fault, "cannot be judged") {
+		t.Errorf("got %s %q, want FAIL that says so", got.Status, got.Fault)
+	}
+	if r.Results[1].Status != compare.Pass {
+		t.Errorf("the case before gave %s", r.Results[1].Status)
+	}
 }
