@@ -58,7 +58,7 @@ func newGroup(l *launch) *group {
 	g := &group{l: l, mem: &l.dev.mem, checks: l.checks, noRaces: l.groups*uint64(l.waves) > raceMaxWaves}
 	g.lds.init(l)
 	for i := range l.waves {
-		w := &wave{g: g, id: i, n: l.waveSize, arch: l.dev.arch, full: ^uint64(0) >> (64 - l.waveSize)}
+		w := &wave{g: g, id: i, n: l.waveSize, arch: l.dev.arch, full: ^uint64(0) >> (64 - l.waveSize), trans: l.dev.opts.transcendental()}
 		g.waves = append(g.waves, w)
 	}
 	return g

@@ -220,7 +220,7 @@ var classNames = [numClasses]string{
 // memory instructions, whose names compiler.memory takes apart.
 func allSpecs() map[string]spec {
 	all := map[string]spec{}
-	for _, t := range []map[string]spec{controlOps, saluOps, valuOps} {
+	for _, t := range []map[string]spec{controlOps, saluOps, valuOps, float32Ops, float64Ops, float16Ops, transOps, cvtOps, packedOps} {
 		for name, s := range t {
 			all[name] = s
 		}

@@ -107,7 +107,7 @@ func (c *compiler) shadow(in *isa.Inst, o *op) {
 
 // readsDestination reports whether the destination is a source too.
 func readsDestination(name string) bool {
-	for _, p := range []string{"v_fmac_", "v_mac_", "v_pk_fmac_", "v_dot2c_", "v_dot4c_", "v_dot8c_", "v_dot2acc_"} {
+	for _, p := range []string{"v_fmac_", "v_mac_", "v_pk_fmac_", "v_dot2c_", "v_dot4c_", "v_dot8c_", "v_dot2acc_", "v_cvt_pkaccum_"} {
 		if strings.HasPrefix(name, p) {
 			return true
 		}
@@ -659,12 +659,6 @@ func (c *compiler) shadowPacked(name string, in *isa.Inst, o *op) handler {
 			for i := range 2 {
 				s := &o.src[i]
 				k := int32(o.mod.OpSel >> i & 1)
-				if i == 1 {
-					k = int32(o.mod.OpSelHi >> i & 1)
-					if o.mod.OpSel>>i&1 != 0 || o.mod.OpSelHi>>i&1 != 0 {
-						k = 1
-					}
-				}
 				d[i] = allDefined
 				switch s.kind {
 				case srcRow:

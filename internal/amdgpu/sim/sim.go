@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/paritycheck/paritycheck/internal/amdgpu/arith"
 	"github.com/paritycheck/paritycheck/internal/amdgpu/codeobject"
 	"github.com/paritycheck/paritycheck/internal/amdgpu/isa"
 	"github.com/paritycheck/paritycheck/internal/gpu"
@@ -36,10 +37,46 @@ type Options struct {
 	// walks through all of it a few times stays below.
 	StepLimit int64
 
+	// Model says how transcendental instructions (v_exp, v_log, v_rcp, v_rsq,
+	// v_sqrt, v_sin, v_cos) round. Hardware's results lie within one ULP of
+	// the default's. ModelSeed is for RandomULP.
+	Model     Model
+	ModelSeed uint64
+
 	// Workers is the number of work-groups that run at once, 0 for the
 	// number of CPUs. It changes no result: work-groups whose order may
 	// matter run one after another.
 	Workers int
+}
+
+// A Model says how transcendental instructions round.
+type Model = arith.Model
+
+// The models: the correctly rounded result, the next value above or below
+// it, and one of the three chosen by seed, instruction and operand.
+const (
+	CorrectlyRounded = arith.CR
+	PlusULP          = arith.PlusULP
+	MinusULP         = arith.MinusULP
+	RandomULP        = arith.Random
+)
+
+func (o *Options) transcendental() arith.Transcendental {
+	return arith.Transcendental{Model: o.Model, Seed: o.ModelSeed}
+}
+
+// modelNote is what reports say of the model.
+func (o *Options) modelNote() string {
+	m := "correctly rounded model"
+	switch o.Model {
+	case PlusULP:
+		m = "correctly rounded model plus one ULP"
+	case MinusULP:
+		m = "correctly rounded model minus one ULP"
+	case RandomULP:
+		m = fmt.Sprintf("correctly rounded model, moved by up to one ULP with seed %d", o.ModelSeed)
+	}
+	return "transcendental instructions: " + m + ", not hardware-verified"
 }
 
 // A device is an interpreter of one architecture.
@@ -73,7 +110,7 @@ func (d *device) Info() gpu.Info {
 		Arch:     d.arch.String(),
 		WaveSize: d.arch.WaveSize(),
 		Emulated: true,
-		Notes:    "transcendental instructions: correctly rounded model, not hardware-verified",
+		Notes:    d.opts.modelNote(),
 	}
 }
 

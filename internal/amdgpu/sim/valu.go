@@ -2,13 +2,10 @@ package sim
 
 import (
 	"math/bits"
-
-	"github.com/paritycheck/paritycheck/internal/amdgpu/arith"
 )
 
 // valuOps are the vector instructions.
 var valuOps = map[string]spec{
-	"v_add_f32":       {run: vAddF32, out: outF32},
 	"v_mov_b32":       {run: vMovB32},
 	"v_lshlrev_b32":   {run: map2(func(a, b uint32) uint32 { return b << (a & 31) })},
 	"v_cmp_gt_i32":    {run: cmp32(func(a, b uint32) bool { return int32(a) > int32(b) })},
@@ -21,20 +18,6 @@ var valuOps = map[string]spec{
 	"v_mad_u64_u32":   {run: vMadU64U32},
 	"v_addc_co_u32":   {run: vAddCo},
 	"v_add_co_ci_u32": {run: vAddCo},
-}
-
-func vAddF32(w *wave, o *op) {
-	a, b, d := w.row(&o.src[0]), w.row(&o.src[1]), w.out(o)
-	if w.exec == w.full {
-		for i := range d[:w.n] {
-			d[i] = arith.AddF32(a[i], b[i])
-		}
-		return
-	}
-	for m := w.exec; m != 0; m &= m - 1 {
-		i := bits.TrailingZeros64(m) & 63
-		d[i] = arith.AddF32(a[i], b[i])
-	}
 }
 
 func vMovB32(w *wave, o *op) {

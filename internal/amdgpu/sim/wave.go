@@ -60,7 +60,10 @@ type wave struct {
 	missed  bool  // ended before a barrier that others came to
 	shadow  waveShadow
 
-	tmp [3][2]lanes // modified sources
+	tmp   [3][2]lanes // modified sources
+	pairs [4][2]lanes // of packed instructions: sources, and a result that waits
+
+	trans arith.Transcendental
 }
 
 type waveState uint8

@@ -1,0 +1,53 @@
+package sim
+
+import (
+	"math/bits"
+
+	"github.com/paritycheck/paritycheck/internal/amdgpu/arith"
+)
+
+// The hottest f32 operations on the lanes of exec, under the default mode.
+// Each has a form of vector instructions on amd64, which must give the same
+// bits.
+
+func addLanes(d, a, b *lanes, exec uint64) {
+	for m := exec; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		d[i] = arith.AddF32(a[i], b[i])
+	}
+}
+
+func subLanes(d, a, b *lanes, exec uint64) {
+	for m := exec; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		d[i] = arith.SubF32(a[i], b[i])
+	}
+}
+
+func mulLanes(d, a, b *lanes, exec uint64) {
+	for m := exec; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		d[i] = arith.MulF32(a[i], b[i])
+	}
+}
+
+func minLanes(d, a, b *lanes, exec uint64) {
+	for m := exec; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		d[i] = arith.MinF32(a[i], b[i])
+	}
+}
+
+func maxLanes(d, a, b *lanes, exec uint64) {
+	for m := exec; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		d[i] = arith.MaxF32(a[i], b[i])
+	}
+}
+
+func fmaLanes(d, a, b, c *lanes, exec uint64) {
+	for m := exec; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		d[i] = arith.FmaF32(a[i], b[i], c[i])
+	}
+}
