@@ -418,33 +418,21 @@ func nullPasses(e *Expected, opts Options) string {
 	if judged == 0 {
 		return "" // said by the marks
 	}
-	passes := func(at func(i int) (float64, uint64)) bool {
-		for i := range n {
-			if m.mark(i) != Ordinary {
-				continue
-			}
-			v, bits := at(i)
-			if m.read(i, v, bits).wrong {
-				return false
-			}
-		}
-		return true
-	}
 	one := func(bits uint64) func(int) (float64, uint64) {
 		v := value(e.DType, bits)
 		return func(int) (float64, uint64) { return v, bits }
 	}
 	if !e.Degenerate {
-		if passes(one(0)) {
+		if m.passes(one(0)) {
 			return "an output of zeros"
 		}
 		if judged >= fewest {
-			if c, ok := m.common(first); ok && passes(one(c)) {
+			if c, ok := m.common(first); ok && m.passes(one(c)) {
 				return fmt.Sprintf("the constant %.6g", value(e.DType, c))
 			}
 		}
 		for _, f := range opts.Poison {
-			if passes(one(filled(f, e.DType))) {
+			if m.passes(one(filled(f, e.DType))) {
 				return "an output that is never written"
 			}
 		}
@@ -455,12 +443,27 @@ func nullPasses(e *Expected, opts Options) string {
 			if t == nil || t.DType != e.DType || t.Len() != n {
 				continue
 			}
-			if passes(func(i int) (float64, uint64) { return t.Float(i), t.Bits(i) }) {
+			if m.passes(func(i int) (float64, uint64) { return t.Float(i), t.Bits(i) }) {
 				return "a copy of the input " + in.Name
 			}
 		}
 	}
 	return ""
+}
+
+// passes reports whether an output that is at(i) in every element would
+// have no mismatch.
+func (m *meter) passes(at func(i int) (value float64, bits uint64)) bool {
+	for i := range m.e.Len() {
+		if m.mark(i) != Ordinary {
+			continue
+		}
+		v, bits := at(i)
+		if m.read(i, v, bits).wrong {
+			return false
+		}
+	}
+	return true
 }
 
 // value is the value of an element's bits; of a 64-bit integer, rounded.
@@ -477,9 +480,9 @@ func (m *meter) common(first int) (uint64, bool) {
 	if e.Exact != nil {
 		return e.Exact.Bits(first), true
 	}
-	for _, c := range e.Allow {
-		if c&NaN != 0 {
-			return m.d.Encode(math.NaN()), true
+	if e.Allow != nil && e.Allow[first]&NaN != 0 {
+		if nan := m.d.Encode(math.NaN()); m.passes(func(int) (float64, uint64) { return math.NaN(), nan }) {
+			return nan, true
 		}
 	}
 	if r := m.read(first, 0, 0); kind(r.truth) != 3 || kind(r.round) != 3 {

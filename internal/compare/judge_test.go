@@ -315,7 +315,9 @@ func TestJudgeMistrusted(t *testing.T) {
 		{"NaN but for one", func(e *Expected) { fill(nan, 0)(e); e.Value[63] = 1 }, false, nil, false},
 		{"all infinite", fill(inf, 0), false, nil, true},
 		{"one value on purpose", func(e *Expected) { fill(1, 0)(e); e.Degenerate = true }, false, nil, false},
-		{"NaN allowed, filled with NaN", func(e *Expected) { e.Allow = []Class{NaN} }, false, []byte{0xff}, true},
+		{"NaN allowed, filled with NaN", func(e *Expected) { e.Allow = slices.Repeat([]Class{NaN}, n) }, false, []byte{0xff}, true},
+		{"NaN allowed, one value", func(e *Expected) { e.Allow = slices.Repeat([]Class{NaN}, n) }, false, nil, true},
+		{"NaN allowed but for one", func(e *Expected) { e.Allow = slices.Repeat([]Class{NaN}, n); e.Allow[17] = 0 }, false, []byte{0xff}, false},
 		{"copies an input", func(e *Expected) {}, true, nil, true},
 		{"copies an input on purpose", func(e *Expected) { e.Identity = true }, true, nil, false},
 	} {

@@ -271,6 +271,7 @@ func (e *Expected) check() error {
 		{"hard bound", len(e.Hard), e.Hard != nil},
 		{"likely bound", len(e.Likely), e.Likely != nil},
 		{"mark", len(e.Mark), e.Mark != nil},
+		{"allowed classes", len(e.Allow), e.Allow != nil},
 	} {
 		if s.set && s.len != n {
 			return fmt.Errorf("%s has %d elements for %d of the truth", s.name, s.len, n)

@@ -189,6 +189,25 @@ func TestMeasureAllow(t *testing.T) {
 	}
 }
 
+// A class allowed of one element is allowed of no other.
+func TestMeasureAllowIsOfOneElement(t *testing.T) {
+	e := &Expected{DType: tensor.F32, Value: []float64{1, 2, nan}, Hard: []float64{0.1, 0.1, 0.1}, Allow: []Class{0, NaN, Finite}}
+	x := &Expected{DType: tensor.F32, Exact: tensor.FromFloats(tensor.F32, e.Value, 3), Allow: e.Allow}
+	for _, e := range []*Expected{e, x} {
+		d, err := Measure(e, tensor.FromFloats(tensor.F32, []float64{nan, nan, 5}, 3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Mismatches != 1 || d.First == nil || d.First.Index != 0 {
+			t.Errorf("%d mismatches, first %+v; want one, of element 0", d.Mismatches, d.First)
+		}
+	}
+	e.Allow = e.Allow[:2]
+	if _, err := Measure(e, tensor.New(tensor.F32, 3)); err == nil {
+		t.Error("classes of 2 elements for 3 must be an error")
+	}
+}
+
 func TestMeasureMarks(t *testing.T) {
 	e := &Expected{
 		DType: tensor.F32,

@@ -83,7 +83,7 @@ func (m *meter) readInto(r *reading, i int, got float64, bits uint64) {
 		switch {
 		case infinite && got == t, !infinite && math.IsNaN(got):
 			r.nearest = true
-		case m.allowed(got):
+		case m.allowed(i, got):
 		default:
 			r.disagree()
 		}
@@ -94,7 +94,7 @@ func (m *meter) readInto(r *reading, i int, got float64, bits uint64) {
 		if math.IsNaN(r.round) && math.IsNaN(got) || got == r.round {
 			r.nearest = true
 		}
-		if m.allowed(got) {
+		if m.allowed(i, got) {
 			return
 		}
 		err := m.overflow(t, tail, got)
@@ -201,15 +201,11 @@ func (m *meter) overflow(t, tail, got float64) float64 {
 	return got - t - tail
 }
 
-// allowed reports whether got is of a class that is accepted whatever
-// the truth's. Finite is accepted so only beside a truth that is not.
-func (m *meter) allowed(got float64) bool {
-	for _, c := range m.e.Allow {
-		if c&classOf(got) != 0 {
-			return true
-		}
-	}
-	return false
+// allowed reports whether got is of a class that is accepted of element
+// i whatever the truth's. Finite is accepted so only beside a truth that
+// is not.
+func (m *meter) allowed(i int, got float64) bool {
+	return m.e.Allow != nil && m.e.Allow[i]&classOf(got) != 0
 }
 
 func classOf(v float64) Class { return [...]Class{NaN, PosInf, NegInf, Finite}[kind(v)] }
@@ -379,7 +375,7 @@ func (m *meter) readExact(i int, got float64, bits uint64) reading {
 	r.finite = k == 3 && kt == 3
 	switch {
 	case k != kt:
-		if !m.allowed(got) {
+		if !m.allowed(i, got) {
 			r.disagree()
 		}
 	case !r.finite:
