@@ -203,11 +203,14 @@ type Problem struct {
 // An Arg is the value of one parameter.
 type Arg struct {
 	// Buf is a pointer parameter's contents; of an Out parameter only its
-	// type and shape count. A nil Buf is the null pointer.
+	// type and shape count, unless Initial. A nil Buf is the null pointer.
 	Buf *tensor.Tensor
 	// Offset is the element of Buf that the pointer points to; red zones
 	// stand around all of Buf.
 	Offset int
+	// Initial says of an Out parameter that Buf is what its memory holds
+	// before the launch: in this case the kernel works in place.
+	Initial bool
 	// Int or Float is a scalar parameter's value, by its type.
 	Int   int64
 	Float float64
@@ -221,6 +224,16 @@ func (p *Problem) Arg(name string) *Arg {
 		}
 	}
 	panic("ops: " + p.Case.Op.Name + " has no parameter " + name)
+}
+
+// Role is what the kernel does with parameter i in this case: that of the
+// signature, but InOut for an Out parameter with initial contents.
+func (p *Problem) Role(i int) Role {
+	r := p.Case.Op.Params[i].Role
+	if r == Out && p.Args[i].Initial {
+		return InOut
+	}
+	return r
 }
 
 // Output returns the index of the parameter that holds the result: the

@@ -190,7 +190,7 @@ func (s *session) collect(ctx context.Context, p *ops.Problem, repeat int, sched
 // prepare fills the buffer for a launch.
 func (r *region) prepare(p *ops.Problem, poison byte) error {
 	a := p.Args[r.param]
-	if p.Case.Op.Params[r.param].Role == ops.Out {
+	if p.Role(r.param) == ops.Out {
 		r.want = nil
 		return r.buf.Poison(poison)
 	}

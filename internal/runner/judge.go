@@ -61,11 +61,11 @@ func (j *judging) judge(i int, r *Result) error {
 		Block:            int(p.Block.Count()),
 	}
 	out := op.Output()
-	if op.Params[out].Role == ops.Out {
+	if p.Role(out) == ops.Out {
 		opts.Poison = poisons[:]
 	}
 	for k, param := range op.Params {
-		if p.Args[k].Buf != nil && k != out {
+		if p.Args[k].Buf != nil && p.Role(k) != ops.Out {
 			opts.Inputs = append(opts.Inputs, compare.Input{Name: param.Name, Tensor: p.Args[k].Buf})
 		}
 	}

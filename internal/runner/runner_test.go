@@ -141,6 +141,60 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestInPlace: an Out parameter with initial contents is filled with them
+// before every launch, and a kernel that leaves them is found out.
+func TestInPlace(t *testing.T) {
+	inPlace := func(change func(x float32) float32) gputest.Kernel {
+		return func(_ context.Context, mem *gputest.Memory, _ gpu.LaunchConfig, args []byte) error {
+			a := gputest.ReadArgs(args)
+			px, py, n := a.Ptr(), a.Ptr(), int(a.Uint(4))
+			if px != 0 {
+				return errors.New("x is not null")
+			}
+			for i, x := range gputest.View[float32](mem, py, n) {
+				gputest.View[float32](mem, py, n)[i] = change(x)
+			}
+			return nil
+		}
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(x float32) float32
+		keep   bool // the truth is the contents as they were
+		want   compare.Status
+	}{
+		{"right", func(x float32) float32 { return 2 * x }, false, compare.Pass},
+		{"does nothing", func(x float32) float32 { return x }, false, compare.Fail},
+		{"cannot tell", func(x float32) float32 { return x }, true, compare.Warn},
+	} {
+		op := double()
+		bind, expect := op.Bind, op.Expect
+		op.Trace = nil // it reads x
+		op.Bind = func(c *ops.Case, r *ops.Rand) *ops.Problem {
+			p := bind(c, r)
+			p.Args[1] = ops.Arg{Buf: p.Args[0].Buf, Initial: true}
+			p.Args[0] = ops.Arg{}
+			return p
+		}
+		op.Expect = func(p *ops.Problem) *compare.Expected {
+			q := *p
+			q.Args = []ops.Arg{p.Args[1], p.Args[1], p.Args[2], p.Args[3]}
+			e := expect(&q)
+			if tc.keep {
+				e.Value = p.Args[1].Buf.Floats()
+			}
+			return e
+		}
+		r, err := Execute(t.Context(), op.Cases(op.Variants[0], ops.Fast), []Target{target("hip@fake", HIP, true, inPlace(tc.change))}, Options{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := last(r); got.Status != tc.want {
+			t.Errorf("%s: status %s, want %s: %+v %s", tc.name, got.Status, tc.want, got.Judgement, got.Fault)
+		}
+	}
+}
+
 func TestWrongElementIsTraced(t *testing.T) {
 	got := last(run(t, Options{Seed: 1}, target("hip@fake", HIP, true, gputest.Flip(kernel, 8, 4*100+2, 0x80))))
 	if e := got.Judgement.Accuracy.First; e == nil || e.Index != 100 {
