@@ -19,7 +19,11 @@ var ErrUnavailable = errors.New("backend unavailable")
 var ErrLost = errors.New("device is lost")
 
 // A Dim3 is the extent of a grid in blocks or of a block in threads.
-type Dim3 struct{ X, Y, Z uint32 }
+type Dim3 struct {
+	X uint32 `json:"x"`
+	Y uint32 `json:"y"`
+	Z uint32 `json:"z"`
+}
 
 // Count is the number of elements of d.
 func (d Dim3) Count() uint64 { return uint64(d.X) * uint64(d.Y) * uint64(d.Z) }

@@ -242,6 +242,9 @@ func TestReadBack(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+		if a, b := render(t, got, Table, Options{}), render(t, run, Table, Options{}); a != b {
+			t.Errorf("%s: the table of what was read back is\n%s\nwant\n%s", name, a, b)
+		}
 		// NaN is not equal to itself; its JSON is.
 		if a, b := render(t, got, JSON, Options{}), render(t, run, JSON, Options{}); a != b {
 			t.Errorf("%s: reading back and writing again gave\n%s\nwant\n%s", name, a, b)

@@ -30,8 +30,8 @@ type Env struct {
 
 // A TargetInfo describes one target of a run.
 type TargetInfo struct {
-	Name string `json:"name"` // hip@gfx90a
-	gpu.Info
+	Name        string `json:"name"` // hip@gfx90a
+	gpu.Info    `json:"device"`
 	Unavailable string            `json:"unavailable,omitempty"` // why nothing ran on it
 	Images      map[string]string `json:"images,omitempty"`      // family -> SHA-256 of what was loaded
 	FlagsUsed   string            `json:"compiler_flags,omitempty"`
