@@ -25,7 +25,13 @@ type findingKey struct {
 type finding struct {
 	gpu.Finding
 	group uint64 // of the first hit
-	seq   int64  // of the first hit within the group
+}
+
+func (f *finding) otherPC() uint64 {
+	if f.Other == nil {
+		return 0
+	}
+	return f.Other.PC
 }
 
 // note adds a hit. fill completes a new finding.
@@ -59,13 +65,24 @@ func (g *group) note(w *wave, o *op, lane int, key findingKey, off int64, size i
 
 // place says where lane of w executes o.
 func (g *group) place(w *wave, o *op, lane int) gpu.Place {
-	b := g.l.cfg.Block
-	t := uint32(w.id*w.n + lane)
+	return g.l.place(o, g.linear, w.id, lane)
+}
+
+// place says where a lane of a wave of a work-group executes o.
+func (l *launch) place(o *op, group uint64, wave, lane int) gpu.Place {
+	b := l.cfg.Block
+	t := uint32(wave*l.waveSize + lane)
 	return gpu.Place{
-		PC: o.in.PC, Inst: o.in.String(), Source: g.l.kernel.mod.source(o.in.PC),
-		Group: g.id, Wave: w.id, Lane: lane,
+		PC: o.in.PC, Inst: o.in.String(), Source: l.kernel.mod.source(o.in.PC),
+		Group: l.groupID(group), Wave: wave, Lane: lane,
 		Thread: gpu.Dim3{X: t % b.X, Y: t / b.X % b.Y, Z: t / b.X / b.Y},
 	}
+}
+
+// groupID is the block index of a work-group's number.
+func (l *launch) groupID(linear uint64) gpu.Dim3 {
+	x, y := uint64(l.cfg.Grid.X), uint64(l.cfg.Grid.Y)
+	return gpu.Dim3{X: uint32(linear % x), Y: uint32(linear / x % y), Z: uint32(linear / x / y)}
 }
 
 // source is the source line of an address, "" where the object has none.
@@ -100,7 +117,8 @@ func (l *launch) mergeFindings(gs []*group) []gpu.Finding {
 	}
 	slices.SortFunc(out, func(a, b *finding) int {
 		return cmp.Or(cmp.Compare(a.First.PC, b.First.PC), cmp.Compare(a.Check, b.Check), cmp.Compare(a.Space, b.Space),
-			cmp.Compare(a.Access, b.Access), cmp.Compare(a.Buffer, b.Buffer), cmp.Compare(a.group, b.group))
+			cmp.Compare(a.Access, b.Access), cmp.Compare(a.Buffer, b.Buffer), cmp.Compare(a.group, b.group),
+			cmp.Compare(a.otherPC(), b.otherPC()), cmp.Compare(a.Detail, b.Detail))
 	})
 	var fs []gpu.Finding
 	for _, f := range out {

@@ -28,11 +28,13 @@ type group struct {
 	phase  uint32 // barriers passed
 	checks bool
 
-	waves []*wave
-	lds   ldsMemory
-	rand  *rand.Rand // of Options.Schedule, else nil
+	waves   []*wave
+	current *wave // that executes
+	lds     ldsMemory
+	rand    *rand.Rand // of Options.Schedule, else nil
 
 	broadcasts [numScalars]lanes // see wave.broadcast
+	unwritten  lanes             // what registers hold that were not written
 	ea         [64]uint64        // addresses of the memory instruction that executes
 
 	err   error // of work-group errAt
@@ -57,6 +59,9 @@ func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed,
 func newGroup(l *launch) *group {
 	g := &group{l: l, mem: &l.dev.mem, checks: l.checks, noRaces: l.groups*uint64(l.waves) > raceMaxWaves}
 	g.lds.init(l)
+	for i := range g.unwritten {
+		g.unwritten[i] = poison
+	}
 	for i := range l.waves {
 		w := &wave{g: g, id: i, n: l.waveSize, arch: l.dev.arch, full: ^uint64(0) >> (64 - l.waveSize), trans: l.dev.opts.transcendental()}
 		g.waves = append(g.waves, w)
@@ -65,14 +70,22 @@ func newGroup(l *launch) *group {
 }
 
 // run executes one work-group to its end.
-func (g *group) run(linear uint64) error {
+func (g *group) run(linear uint64) (err error) {
 	l := g.l
+	// Registers and addresses come from a file that may be damaged in ways
+	// that no check foresaw: that is the kernel's failure, not the program's.
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the interpreter failed in block %v: %v", g.id, r)
+			if w := g.current; w != nil {
+				err = fmt.Errorf("the interpreter failed at 0x%x `%v` in block %v: %v", w.unit.ops[w.at].in.PC, w.unit.ops[w.at].in, g.id, r)
+			}
+		}
+	}()
 	if err := l.ctx.Err(); err != nil {
 		return err
 	}
-	grid := l.cfg.Grid
-	g.linear = linear
-	g.id = gpu.Dim3{X: uint32(linear % uint64(grid.X)), Y: uint32(linear / uint64(grid.X) % uint64(grid.Y)), Z: uint32(linear / uint64(grid.X) / uint64(grid.Y))}
+	g.linear, g.id = linear, l.groupID(linear)
 	g.phase = 0
 	g.lds.reset()
 	if s := l.schedule(); s != 0 {
@@ -94,16 +107,12 @@ func (w *wave) reset(l *launch) {
 	w.mode = arith.ModeOf(l.kernel.Descriptor.Rsrc1)
 	w.growRows(l.unit)
 	for r := range w.rows {
-		w.fill(&w.rows[r], uninitialised)
+		w.rows[r] = w.g.unwritten
 	}
 	w.resetShadow()
 	w.scratch.reset(l)
 	w.masked, w.effects, w.missed = w.masked[:0], w.effects[:0], false
 }
-
-// uninitialised is what registers hold that were not written: a signalling
-// NaN as a float, so that it shows.
-const uninitialised = poison
 
 // growRows makes the registers that unit u names.
 func (w *wave) growRows(u *unit) {
@@ -119,7 +128,7 @@ func (w *wave) growRows(u *unit) {
 	rows := make([]lanes, n)
 	copy(rows, w.rows)
 	for r := old; r < n; r++ {
-		w.fill(&rows[r], uninitialised)
+		rows[r] = w.g.unwritten
 	}
 	w.rows = rows
 	w.growShadow(n)
@@ -148,6 +157,7 @@ func (g *group) schedule() error {
 			if left := g.l.steps - w.steps; left < n {
 				n = left
 			}
+			g.current = w
 			w.run(n)
 			switch {
 			case w.state == waveFailed:

@@ -88,6 +88,9 @@ func (g *group) shared(w *wave, o *op, mask uint64) {
 // in one of the 32 banks. The model takes 32 lanes at a time; lanes of one
 // dword share a pass.
 func (g *group) countConflicts(w *wave, m *memOp, mask uint64) {
+	if m.size == 4 && g.consecutive(w, mask) {
+		return
+	}
 	for half := 0; half < w.n; half += 32 {
 		var seen [32][4]uint64 // dwords of a bank, the first few
 		var n [32]uint8
@@ -113,6 +116,20 @@ func (g *group) countConflicts(w *wave, m *memOp, mask uint64) {
 		// An access of more than a dword takes a pass for each dword anyway.
 		g.counts.LDSConflicts += int64(max(0, int(worst)-max(1, m.size/4)))
 	}
+}
+
+// consecutive reports whether lanes access one dword after another, or all
+// the same one.
+func (g *group) consecutive(w *wave, mask uint64) bool {
+	first := bits.TrailingZeros64(mask) & 63
+	a0 := g.ea[first]
+	next, same := a0&3 == 0, true
+	for x := mask; x != 0; x &= x - 1 {
+		i := bits.TrailingZeros64(x) & 63
+		next = next && g.ea[i] == a0+4*uint64(i-first)
+		same = same && g.ea[i] == a0
+	}
+	return next || same
 }
 
 // gfx11 renames the LDS instructions.

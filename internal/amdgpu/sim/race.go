@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync"
 
 	"github.com/paritycheck/paritycheck/internal/gpu"
@@ -194,13 +195,22 @@ func (g *group) raceRead(w *wave, o *op, r *region, mask uint64, size int) {
 		return
 	}
 	v := w.raceView(r)
-	last := ^uint64(0)
+	var c *raceChunk
+	last := ^uint64(0) // index of c
 	for x := mask; x != 0; x &= x - 1 {
 		off := g.ea[bits.TrailingZeros64(x)&63] - r.base
 		for d := off >> 2; d <= (off+uint64(size)-1)>>2; d++ {
-			if d != last {
+			if d/raceChunkDwords != last {
+				c, last = s.chunk(d), d/raceChunkDwords
+			}
+			k := d % raceChunkDwords
+			switch id := c.w[k]; {
+			case id != 0 && id != v.id:
 				s.read(&v, d)
-				last = d
+			case c.r[k] == 0:
+				c.r[k] = v.id
+			case c.r[k] != v.id:
+				s.read(&v, d)
 			}
 		}
 	}
@@ -217,9 +227,18 @@ func (g *group) raceWrite(w *wave, o *op, r *region, mask uint64, size int) {
 		return
 	}
 	v := w.raceView(r)
+	var c *raceChunk
+	last := ^uint64(0) // index of c
 	for x := mask; x != 0; x &= x - 1 {
 		off := g.ea[bits.TrailingZeros64(x)&63] - r.base
 		for d := off >> 2; d <= (off+uint64(size)-1)>>2; d++ {
+			if d/raceChunkDwords != last {
+				c, last = s.chunk(d), d/raceChunkDwords
+			}
+			if k := d % raceChunkDwords; c.w[k]|c.r[k] == 0 {
+				c.w[k] = v.id
+				continue
+			}
 			s.write(&v, d, false)
 		}
 	}
@@ -270,30 +289,32 @@ func (g *group) overlap(w *wave, o *op, r *region, mask uint64, size int) {
 	if apart {
 		return
 	}
+	// By address, then lane: neighbours in this order overlap or none do.
 	m := o.mem
+	var order [64]uint64
+	n := 0
 	for x := mask; x != 0; x &= x - 1 {
 		i := bits.TrailingZeros64(x) & 63
-		for y := x & (x - 1); y != 0; y &= y - 1 {
-			j := bits.TrailingZeros64(y) & 63
-			lo, hi := max(g.ea[i], g.ea[j]), min(g.ea[i], g.ea[j])+uint64(size)
-			if lo >= hi {
-				continue
-			}
-			same := true
-			for a := lo; a < hi; a++ {
-				same = same && w.storedByte(m, i, a-g.ea[i]) == w.storedByte(m, j, a-g.ea[j])
-			}
-			if same {
-				continue
-			}
-			other := g.place(w, o, i)
-			key := findingKey{check: gpu.Race, space: r.space, access: "store", buffer: r, lanes: true}
-			g.note(w, o, j, key, int64(lo-r.base), size, func(f *gpu.Finding) {
-				f.Other = &other
-				f.Detail = "lanes of one instruction store different values to the same bytes"
-			})
-			break
+		order[n] = g.ea[i]<<6 | uint64(i)
+		n++
+	}
+	slices.Sort(order[:n])
+	for k := 1; k < n; k++ {
+		i, j := int(order[k-1]&63), int(order[k]&63)
+		lo, hi := g.ea[j], g.ea[i]+uint64(size)
+		same := true
+		for a := lo; a < hi && same; a++ {
+			same = w.storedByte(m, i, a-g.ea[i]) == w.storedByte(m, j, a-g.ea[j])
 		}
+		if same {
+			continue
+		}
+		key := findingKey{check: gpu.Race, space: r.space, access: "store", buffer: r, lanes: true}
+		g.note(w, o, j, key, int64(lo-r.base), size, func(f *gpu.Finding) {
+			other := g.place(w, o, i)
+			f.Other = &other
+			f.Detail = "lanes of one instruction store different values to the same bytes"
+		})
 	}
 }
 
@@ -416,7 +437,6 @@ type exactAccess struct {
 	group uint64
 	time  int64
 	o     *op
-	place gpu.Place
 }
 
 // exactRaces is the record of the second run.
@@ -498,16 +518,15 @@ func (e *exactRaces) one(g *group, w *wave, o *op, r *region, cell exactCell, la
 		if r == &g.lds.region {
 			key.buffer = &g.lds.region
 		}
-		place := a.place
-		text := fmt.Sprintf("unordered with %s by %s", [...]string{"a load", "a store", "an atomic", "a load"}[a.kind], where(g, a))
 		g.note(w, o, lane, key, int64(off), o.mem.size, func(f *gpu.Finding) {
+			place := g.l.place(a.o, a.group, a.wave, int(a.lane))
 			f.Other = &place
-			f.Detail = text
+			f.Detail = fmt.Sprintf("unordered with %s by %s", [...]string{"a load", "a store", "an atomic", "a load"}[a.kind], where(g, a))
 		})
 	}
 	now := exactAccess{
 		kind: kind, bytes: which, lane: uint8(lane), wave: w.id, phase: g.phase, group: g.linear, time: e.time,
-		o: o, place: g.place(w, o, lane),
+		o: o,
 	}
 	for k := range list {
 		a := &list[k]
