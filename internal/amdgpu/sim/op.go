@@ -176,8 +176,9 @@ type op struct {
 	shadow handler // updates definedness before run, nil for none
 	sh     *shadowOperands
 	mem    *memOp
-	dual   *op // second half of VOPD
-	aux    any // for spec.prep and its handler
+	dual   *op      // second half of VOPD
+	index  *indexed // of functions with s_set_gpr_idx_on
+	aux    any      // for spec.prep and its handler
 
 	in *isa.Inst // for everything rare, and for messages
 }
@@ -220,7 +221,7 @@ var classNames = [numClasses]string{
 // memory instructions, whose names compiler.memory takes apart.
 func allSpecs() map[string]spec {
 	all := map[string]spec{}
-	for _, t := range []map[string]spec{controlOps, saluOps, valuOps, float32Ops, float64Ops, float16Ops, transOps, cvtOps, packedOps} {
+	for _, t := range []map[string]spec{controlOps, saluOps, intOps, laneOps, compareOps, float32Ops, float64Ops, float16Ops, transOps, cvtOps, packedOps} {
 		for name, s := range t {
 			all[name] = s
 		}
