@@ -117,7 +117,11 @@ func (i *Inst) printDual(b *text) {
 				break
 			}
 			b.s(", ")
-			h.Src[k].print(b)
+			if k > 0 && h.Src[k].Kind == Literal {
+				h.Src[k].printK(b)
+			} else {
+				h.Src[k].print(b)
+			}
 		}
 	}
 }

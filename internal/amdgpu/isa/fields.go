@@ -66,9 +66,14 @@ func (d *decoder) sdwa(i *Inst, m uint64) bool {
 // sext moves the sign bits of sources that are integers: LLVM knows them
 // as sign extensions there.
 func (d *decoder) sext(i *Inst) {
+	var m uint8
 	if i.op.flags&rowSext != 0 {
-		i.SDWA.Sext, i.Mod.Neg = i.Mod.Neg&6, i.Mod.Neg&1
+		m |= 6
 	}
+	if i.op.flags&rowSext0 != 0 {
+		m |= 1
+	}
+	i.SDWA.Sext, i.Mod.Neg = i.Mod.Neg&m, i.Mod.Neg&^m
 }
 
 // dpp3 decodes the third dword of VOP3 DPP.

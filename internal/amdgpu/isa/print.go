@@ -105,6 +105,10 @@ func (i *Inst) printBare(b *text, o *Operand, k uint8) {
 		i.printConst(b, o)
 		return
 	}
+	if i.Enc == VOP2 && i.op.ops[k].field == fLIT {
+		o.printK(b)
+		return
+	}
 	o.print(b)
 	if i.bad>>k&1 == 0 {
 		return
@@ -245,6 +249,16 @@ func (o *Operand) printConst(b *text) {
 			b.x(uint64(v))
 		}
 	}
+}
+
+// printK prints the constant that is part of v_madak, v_fmamk and the like,
+// always in hexadecimal.
+func (o *Operand) printK(b *text) {
+	v := o.Imm
+	if o.Type == F16 {
+		v &= 0xffff
+	}
+	b.x(v)
 }
 
 // int prints an inline integer, and reports whether n is one.

@@ -71,7 +71,8 @@ const (
 	rowInline                      // SOPP: the immediate prints as a source would
 	rowDP                          // DPP of doubles
 	rowPermlane                    // op_sel is fi and bound_ctrl
-	rowSext                        // VOP3: neg of sources 1 and 2 prints as sext
+	rowSext                        // neg of sources 1 and 2 prints as sext
+	rowSext0                       // neg of source 0 does
 	rowBVH                         // ray tracing
 	rowMFMA                        // matrix instruction: cbsz, abid, blgp in Inst.Imm
 	rowMix                         // v_fma_mix, v_mad_mix: neg_hi is abs

@@ -1232,7 +1232,7 @@ var tablesGFX1030 = [numTables][]opRow{
 		347: {"v_sad_hi_u8", sufNone, 1, 4, 0, 0xf800000000000700, 0x0, 0x8000, [6]opnd{{fVDST3, 7, 0}, {fSRC03, 8, 0}, {fSRC13, 8, 0}, {fSRC23, 8, 0}}},
 		348: {"v_sad_u16", sufNone, 1, 4, 0, 0xf800000000000700, 0x0, 0x8000, [6]opnd{{fVDST3, 7, 0}, {fSRC03, 8, 0}, {fSRC13, 8, 0}, {fSRC23, 8, 0}}},
 		349: {"v_sad_u32", sufNone, 1, 4, 0, 0xf800000000000700, 0x0, 0x8000, [6]opnd{{fVDST3, 7, 0}, {fSRC03, 8, 0}, {fSRC13, 8, 0}, {fSRC23, 8, 0}}},
-		350: {"v_cvt_pk_u8_f32", sufNone, 1, 4, rowSext | rowSext, 0x1800000000000000, 0x0, 0xe000000000008100, [6]opnd{{fVDST3, 7, 0}, {fSRC03, 8, 0}, {fSRC13, 8, 0}, {fSRC23, 8, 0}}},
+		350: {"v_cvt_pk_u8_f32", sufNone, 1, 4, rowSext, 0x1800000000000000, 0x0, 0xe000000000008100, [6]opnd{{fVDST3, 7, 0}, {fSRC03, 8, 0}, {fSRC13, 8, 0}, {fSRC23, 8, 0}}},
 		351: {"v_div_fixup_f32", sufNone, 1, 4, 0, 0x0, 0x0, 0xf800000000008700, [6]opnd{{fVDST3, 7, 0}, {fSRC03, 8, 0}, {fSRC13, 8, 0}, {fSRC23, 8, 0}}},
 		352: {"v_div_fixup_f64", sufNone, 1, 4, 0, 0x0, 0x0, 0xf800000000008700, [6]opnd{{fVDST3, 13, 0}, {fSRC03, 12, 0}, {fSRC13, 12, 0}, {fSRC23, 12, 0}}},
 		356: {"v_add_f64", sufNone, 1, 3, 0, 0x87fc000000000400, 0x0, 0x7800000000008300, [6]opnd{{fVDST3, 13, 0}, {fSRC03, 12, 0}, {fSRC13, 12, 0}}},

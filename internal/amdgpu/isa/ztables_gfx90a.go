@@ -1279,7 +1279,7 @@ var tablesGFX90A = [numTables][]opRow{
 		474: {"v_sad_hi_u8", sufNone, 1, 4, 0, 0xf800000000000700, 0x0, 0x8000, [6]opnd{{fVDST3, 8, 0}, {fSRC03, 20, 0}, {fSRC13, 20, 0}, {fSRC23, 20, 0}}},
 		475: {"v_sad_u16", sufNone, 1, 4, 0, 0xf800000000000700, 0x0, 0x8000, [6]opnd{{fVDST3, 8, 0}, {fSRC03, 20, 0}, {fSRC13, 20, 0}, {fSRC23, 20, 0}}},
 		476: {"v_sad_u32", sufNone, 1, 4, 0, 0xf800000000000700, 0x0, 0x8000, [6]opnd{{fVDST3, 8, 0}, {fSRC03, 20, 0}, {fSRC13, 20, 0}, {fSRC23, 20, 0}}},
-		477: {"v_cvt_pk_u8_f32", sufNone, 1, 4, rowSext | rowSext, 0x1800000000000000, 0x0, 0xe000000000008100, [6]opnd{{fVDST3, 8, 0}, {fSRC03, 20, 0}, {fSRC13, 20, 0}, {fSRC23, 20, 0}}},
+		477: {"v_cvt_pk_u8_f32", sufNone, 1, 4, rowSext, 0x1800000000000000, 0x0, 0xe000000000008100, [6]opnd{{fVDST3, 8, 0}, {fSRC03, 20, 0}, {fSRC13, 20, 0}, {fSRC23, 20, 0}}},
 		478: {"v_div_fixup_f32", sufNone, 1, 4, 0, 0x0, 0x0, 0xf800000000008700, [6]opnd{{fVDST3, 8, 0}, {fSRC03, 20, 0}, {fSRC13, 20, 0}, {fSRC23, 20, 0}}},
 		479: {"v_div_fixup_f64", sufNone, 1, 4, 0, 0x0, 0x0, 0xf800000000008700, [6]opnd{{fVDST3, 10, 0}, {fSRC03, 24, 0}, {fSRC13, 24, 0}, {fSRC23, 24, 0}}},
 		480: {"v_div_scale_f32", sufNone, 2, 5, 0, 0x0, 0x0, 0xf800000000008000, [6]opnd{{fVDST3, 8, 0}, {fSDST3, 2, 0}, {fSRC03, 20, 0}, {fSRC13, 20, 0}, {fSRC23, 20, 0}}},

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"log"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -377,7 +378,13 @@ func (p *prober) bits(t *table, r *row, w words, text, name string, ops []string
 			}
 		}
 		if strings.Contains(s, "sext(") && !strings.Contains(t.name, "SDWA") {
-			r.flags = append(r.flags, "rowSext")
+			flag := "rowSext"
+			if b == 52 || b == 61 {
+				flag = "rowSext0"
+			}
+			if !slices.Contains(r.flags, flag) {
+				r.flags = append(r.flags, flag)
+			}
 		}
 		if b == 0 && strings.Contains(mods, "offset0:") {
 			r.flags = append(r.flags, "rowOffset01")
