@@ -11,6 +11,12 @@ import (
 // bits.
 
 func addLanes(d, a, b *lanes, exec uint64) {
+	if exec == ^uint64(0) {
+		for i := range d {
+			d[i] = arith.AddF32(a[i], b[i])
+		}
+		return
+	}
 	for m := exec; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m) & 63
 		d[i] = arith.AddF32(a[i], b[i])
@@ -18,6 +24,12 @@ func addLanes(d, a, b *lanes, exec uint64) {
 }
 
 func subLanes(d, a, b *lanes, exec uint64) {
+	if exec == ^uint64(0) {
+		for i := range d {
+			d[i] = arith.SubF32(a[i], b[i])
+		}
+		return
+	}
 	for m := exec; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m) & 63
 		d[i] = arith.SubF32(a[i], b[i])
@@ -25,6 +37,12 @@ func subLanes(d, a, b *lanes, exec uint64) {
 }
 
 func mulLanes(d, a, b *lanes, exec uint64) {
+	if exec == ^uint64(0) {
+		for i := range d {
+			d[i] = arith.MulF32(a[i], b[i])
+		}
+		return
+	}
 	for m := exec; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m) & 63
 		d[i] = arith.MulF32(a[i], b[i])
@@ -46,8 +64,30 @@ func maxLanes(d, a, b *lanes, exec uint64) {
 }
 
 func fmaLanes(d, a, b, c *lanes, exec uint64) {
+	if exec == ^uint64(0) {
+		for i := range d {
+			d[i] = arith.FmaF32(a[i], b[i], c[i])
+		}
+		return
+	}
 	for m := exec; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m) & 63
 		d[i] = arith.FmaF32(a[i], b[i], c[i])
+	}
+}
+
+// wideLanes converts the f16 in the low halves to f32.
+func wideLanes(d, a *lanes, exec uint64) {
+	for m := exec; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		d[i] = arith.WideF16(uint16(a[i]))
+	}
+}
+
+// narrowLanes rounds f32 to f16.
+func narrowLanes(d, a *lanes, exec uint64) {
+	for m := exec; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		d[i] = uint32(arith.NarrowF32(a[i]))
 	}
 }

@@ -1,11 +1,15 @@
 package sim
 
-import "github.com/paritycheck/paritycheck/internal/amdgpu/arith"
+import (
+	"math/bits"
+
+	"github.com/paritycheck/paritycheck/internal/amdgpu/arith"
+)
 
 // cvtOps are the conversions.
 var cvtOps = map[string]spec{
-	"v_cvt_f32_f16": {run: f32x1(func(m arith.Mode, a uint32) uint32 { return m.CvtF32F16(uint16(a)) }), out: outF32},
-	"v_cvt_f16_f32": {run: f32x1(func(m arith.Mode, a uint32) uint32 { return uint32(m.CvtF16F32(a)) }), out: outF16},
+	"v_cvt_f32_f16": {run: vCvtF32F16, out: outF32},
+	"v_cvt_f16_f32": {run: vCvtF16F32, out: outF16},
 	"v_cvt_f32_f64": {run: f64to32(arith.Mode.CvtF32F64), out: outF32},
 	"v_cvt_f64_f32": {run: f32to64(arith.Mode.CvtF64F32), out: outF64},
 
@@ -61,3 +65,29 @@ var cvtOps = map[string]spec{
 
 func pknormI16F16(a, b uint32) uint32 { return arith.CvtPknormI16F16(uint16(a), uint16(b)) }
 func pknormU16F16(a, b uint32) uint32 { return arith.CvtPknormU16F16(uint16(a), uint16(b)) }
+
+func vCvtF32F16(w *wave, o *op) {
+	a, d := w.row(&o.src[0]), w.out(o)
+	if w.mode&arith.DenormIn1664 != 0 { // what is widened is never subnormal
+		wideF16(d, a, w.exec, w.n)
+		return
+	}
+	for m := w.exec; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		d[i] = w.mode.CvtF32F16(uint16(a[i]))
+	}
+}
+
+func vCvtF16F32(w *wave, o *op) { w.narrow(w.out(o), w.row(&o.src[0])) }
+
+// narrow rounds f32 to f16 under the mode.
+func (w *wave) narrow(d, a *lanes) {
+	if w.mode.Default32() && w.mode.Default1664() {
+		narrowF32(d, a, w.exec, w.n)
+		return
+	}
+	for m := w.exec; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		d[i] = uint32(w.mode.CvtF16F32(a[i]))
+	}
+}

@@ -240,9 +240,23 @@ func (w *wave) mixed(o *op, i int) *lanes {
 		}
 		return d
 	}
-	shift := 16 * (m.OpSel >> i & 1)
-	for j := range d[:w.n] {
-		d[j] = arith.WideF16(w.mode.In16(uint16(a[j]>>shift)))&and ^ xor
+	if m.OpSel>>i&1 != 0 {
+		for j := range d[:w.n] {
+			d[j] = a[j] >> 16
+		}
+		a = d
+	}
+	if w.mode&arith.DenormIn1664 != 0 {
+		wideF16(d, a, w.full, w.n)
+	} else {
+		for j := range d[:w.n] {
+			d[j] = w.mode.CvtF32F16(uint16(a[j]))
+		}
+	}
+	if and != ^uint32(0) || xor != 0 {
+		for j := range d[:w.n] {
+			d[j] = d[j]&and ^ xor
+		}
 	}
 	return d
 }
@@ -250,11 +264,9 @@ func (w *wave) mixed(o *op, i int) *lanes {
 func vFmaMixF32(w *wave, o *op) { w.fmaF32(w.out(o), w.mixed(o, 0), w.mixed(o, 1), w.mixed(o, 2)) }
 
 func vFmaMixF16(w *wave, o *op) {
-	a, b, c, d := w.mixed(o, 0), w.mixed(o, 1), w.mixed(o, 2), w.out(o)
-	for m := w.exec; m != 0; m &= m - 1 {
-		i := bits.TrailingZeros64(m) & 63
-		d[i] = uint32(w.mode.FmaMixF16(a[i], b[i], c[i]))
-	}
+	t := &w.pairs[3][0]
+	w.fmaF32(t, w.mixed(o, 0), w.mixed(o, 1), w.mixed(o, 2))
+	w.narrow(w.out(o), t)
 }
 
 // mixHi makes the result the high half of the register.

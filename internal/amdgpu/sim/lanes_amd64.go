@@ -1,0 +1,100 @@
+package sim
+
+import "golang.org/x/sys/cpu"
+
+// hasAVX reports whether the vector forms run here. The additions keep
+// NaNs as arith has them, the first operand's before the second's and the
+// negative one for none; the others return the lanes where a NaN is involved
+// for the Go form to do.
+var hasAVX = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C
+
+//go:noescape
+func addAVX(d, a, b *lanes, exec uint64, n int)
+
+//go:noescape
+func subAVX(d, a, b *lanes, exec uint64, n int)
+
+//go:noescape
+func mulAVX(d, a, b *lanes, exec uint64, n int)
+
+//go:noescape
+func minAVX(d, a, b *lanes, exec uint64, n int) (nans uint64)
+
+//go:noescape
+func maxAVX(d, a, b *lanes, exec uint64, n int) (nans uint64)
+
+//go:noescape
+func fmaAVX(d, a, b, c *lanes, exec uint64, n int) (nans uint64)
+
+//go:noescape
+func wideAVX(d, a *lanes, exec uint64, n int)
+
+//go:noescape
+func narrowAVX(d, a *lanes, exec uint64, n int)
+
+func addF32(d, a, b *lanes, exec uint64, n int) {
+	if hasAVX {
+		addAVX(d, a, b, exec, n)
+		return
+	}
+	addLanes(d, a, b, exec)
+}
+
+func subF32(d, a, b *lanes, exec uint64, n int) {
+	if hasAVX {
+		subAVX(d, a, b, exec, n)
+		return
+	}
+	subLanes(d, a, b, exec)
+}
+
+func mulF32(d, a, b *lanes, exec uint64, n int) {
+	if hasAVX {
+		mulAVX(d, a, b, exec, n)
+		return
+	}
+	mulLanes(d, a, b, exec)
+}
+
+func minF32(d, a, b *lanes, exec uint64, n int) {
+	if hasAVX {
+		exec = minAVX(d, a, b, exec, n)
+	}
+	if exec != 0 {
+		minLanes(d, a, b, exec)
+	}
+}
+
+func maxF32(d, a, b *lanes, exec uint64, n int) {
+	if hasAVX {
+		exec = maxAVX(d, a, b, exec, n)
+	}
+	if exec != 0 {
+		maxLanes(d, a, b, exec)
+	}
+}
+
+func fmaF32(d, a, b, c *lanes, exec uint64, n int) {
+	if hasAVX {
+		exec = fmaAVX(d, a, b, c, exec, n)
+	}
+	if exec != 0 {
+		fmaLanes(d, a, b, c, exec)
+	}
+}
+
+func wideF16(d, a *lanes, exec uint64, n int) {
+	if hasAVX {
+		wideAVX(d, a, exec, n)
+		return
+	}
+	wideLanes(d, a, exec)
+}
+
+func narrowF32(d, a *lanes, exec uint64, n int) {
+	if hasAVX {
+		narrowAVX(d, a, exec, n)
+		return
+	}
+	narrowLanes(d, a, exec)
+}
