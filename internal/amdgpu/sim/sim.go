@@ -152,7 +152,13 @@ func (d *device) Alloc(name string, size int) (gpu.Buffer, error) {
 func (d *device) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.closed {
+		return errClosed
+	}
 	d.closed = true
+	for _, r := range d.mem.slots {
+		r.live = false
+	}
 	d.mem = space{}
 	return nil
 }
@@ -168,6 +174,8 @@ func (b *buffer) Size() int   { return len(b.r.data) }
 
 func (b *buffer) check(n int) error {
 	switch {
+	case b.dev.closed:
+		return errClosed
 	case !b.r.live:
 		return fmt.Errorf("buffer %s is freed", b.r.name)
 	case n != len(b.r.data):
@@ -225,8 +233,8 @@ func (b *buffer) Unwritten() (n, first int) {
 func (b *buffer) Free() error {
 	b.dev.mu.Lock()
 	defer b.dev.mu.Unlock()
-	if !b.r.live {
-		return fmt.Errorf("buffer %s is freed", b.r.name)
+	if err := b.check(len(b.r.data)); err != nil {
+		return err
 	}
 	b.dev.mem.remove(b.r)
 	return nil
@@ -246,6 +254,12 @@ type module struct {
 }
 
 func (m *module) Kernel(symbol string) (gpu.Kernel, error) {
+	if m.dev.closed {
+		return nil, errClosed
+	}
+	if !m.image.live {
+		return nil, errors.New("module is closed")
+	}
 	k := m.file.Kernel(symbol)
 	if k == nil {
 		return nil, fmt.Errorf("%w: %s", gpu.ErrNoKernel, symbol)
