@@ -1,0 +1,185 @@
+package mutate
+
+import (
+	"bytes"
+	"context"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/paritycheck/paritycheck/internal/amdgpu/isa"
+	"github.com/paritycheck/paritycheck/internal/ops"
+)
+
+// An edit changes one instruction of a code object.
+type edit struct {
+	offset int    // of the instruction in the file
+	code   []byte // what replaces it, of the same length
+	kind   string
+	was    isa.Inst
+	is     string // text of what it became
+}
+
+// sNop is the encoding of s_nop 0, on all three architectures.
+const sNop = 0xbf800000
+
+// noEffect are instructions that change nothing an interpreter can show:
+// hints to the hardware, and waits, since memory operations complete at
+// once there.
+func noEffect(name string) bool {
+	switch name {
+	case "s_nop", "s_waitcnt", "s_waitcnt_vscnt", "s_waitcnt_depctr", "s_delay_alu", "s_clause", "s_inst_prefetch", "s_code_end",
+		"s_set_inst_prefetch_distance", "s_endpgm", "s_sendmsg", "s_sleep", "buffer_gl0_inv", "buffer_gl1_inv", "buffer_wbinvl1", "buffer_wbinvl1_vol":
+		return true
+	}
+	return strings.HasPrefix(name, "s_waitcnt")
+}
+
+// instructions decodes the kernel called symbol of an unbundled code
+// object. offsets are theirs in the file.
+func instructions(arch isa.Arch, image []byte, symbol string) (insts []isa.Inst, offsets []int, err error) {
+	f, err := elf.NewFile(bytes.NewReader(image))
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the code object: %w", err)
+	}
+	symbols, err := f.Symbols()
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the code object's symbols: %w", err)
+	}
+	for _, s := range symbols {
+		if s.Name != symbol || elf.ST_TYPE(s.Info) != elf.STT_FUNC || int(s.Section) >= len(f.Sections) {
+			continue
+		}
+		sec := f.Sections[s.Section]
+		at := int(s.Value - sec.Addr + sec.Offset)
+		end := at + int(s.Size)
+		if at < 0 || end > len(image) || at > end {
+			return nil, nil, fmt.Errorf("kernel %s lies outside the file", symbol)
+		}
+		for at < end {
+			in, err := isa.Decode(arch, image[at:end], uint64(at))
+			if err != nil {
+				break // padding behind the code
+			}
+			insts = append(insts, in)
+			offsets = append(offsets, at)
+			at += int(in.Size)
+		}
+		return insts, offsets, nil
+	}
+	return nil, nil, fmt.Errorf("the code object has no kernel %s", symbol)
+}
+
+// draw picks an edit of the kernel. Half of the edits that can be drop an
+// instruction with an effect outside registers, or any; the rest invert
+// one bit of the encoding, which makes another operation, operand or
+// constant of it.
+func draw(arch isa.Arch, image []byte, insts []isa.Inst, offsets []int, r *ops.Rand) (edit, error) {
+	for range 1000 {
+		k := r.IntN(len(insts))
+		in, at := insts[k], offsets[k]
+		if noEffect(in.Name) {
+			continue
+		}
+		code := bytes.Clone(image[at : at+int(in.Size)])
+		if r.IntN(4) == 0 {
+			for i := 0; i < len(code); i += 4 {
+				binary.LittleEndian.PutUint32(code[i:], sNop)
+			}
+			return edit{at, code, "dropped", in, "nothing"}, nil
+		}
+		bit := r.IntN(8 * len(code))
+		code[bit/8] ^= 1 << (bit % 8)
+		// What follows takes part: a literal may become part of it.
+		rest := append(bytes.Clone(code), image[at+len(code):min(len(image), at+len(code)+8)]...)
+		out, err := isa.Decode(arch, rest, uint64(at))
+		if err != nil || out.Size != in.Size || noEffect(out.Name) || out.String() == in.String() {
+			continue
+		}
+		return edit{at, code, kindOf(in, out), in, out.String()}, nil
+	}
+	return edit{}, errors.New("no instruction could be changed")
+}
+
+// kindOf says what a change from a to b is.
+func kindOf(a, b isa.Inst) string {
+	switch {
+	case a.Name != b.Name:
+		return "operation"
+	case constants(a) != constants(b):
+		return "constant"
+	}
+	return "operand"
+}
+
+// constants is the text of the operands that are numbers, offsets
+// included.
+func constants(in isa.Inst) string {
+	var b strings.Builder
+	for _, o := range in.Src[:in.NSrc] {
+		switch o.Kind {
+		case isa.InlineInt, isa.InlineFloat, isa.Literal, isa.Const:
+			fmt.Fprintf(&b, "%x ", o.Imm)
+		}
+	}
+	fmt.Fprint(&b, in.Offset, in.Offset0, in.Offset1)
+	return b.String()
+}
+
+// Instructions plants opts.Samples instruction mutants in the kernel of
+// o's variant v on each architecture. image returns the good object.
+func Instructions(ctx context.Context, o *ops.Op, v ops.Variant, image func(arch string) ([]byte, error), opts Options) ([]Mutant, error) {
+	var list []Mutant
+	for _, name := range opts.Archs {
+		arch, err := isa.ParseArch(name)
+		if err != nil {
+			return list, err
+		}
+		object, err := image(name)
+		if err != nil {
+			return list, err
+		}
+		kernel := o.Kernel(v)
+		insts, offsets, err := instructions(arch, object, kernel)
+		if err != nil {
+			return list, err
+		}
+		cases := o.Cases(v, opts.Level)
+		good, err := launch(ctx, &opts, name, object, cases)
+		if err != nil {
+			return list, err
+		}
+		for _, r := range good {
+			if r.Status != "pass" {
+				return list, fmt.Errorf("%s on %s is %s before anything is planted: fix that first", r.Case, name, r.Status)
+			}
+		}
+		r := ops.NewRand(opts.Seed, "mutants of "+kernel+" on "+name)
+		for range opts.Samples {
+			e, err := draw(arch, object, insts, offsets, r)
+			if err != nil {
+				return list, fmt.Errorf("%s on %s: %w", kernel, name, err)
+			}
+			bad := bytes.Clone(object)
+			copy(bad[e.offset:], e.code)
+			m := Mutant{
+				Op: o.Name, Family: o.Family, Kernel: kernel, Target: "hip@" + name, Kind: e.kind,
+				Name: fmt.Sprintf("%s -> %s", e.was.String(), e.is), At: fmt.Sprintf("0x%x", e.offset),
+			}
+			results, err := launch(ctx, &opts, name, bad, cases)
+			if err != nil {
+				return list, err
+			}
+			if err := judge(&m, results, good); err != nil {
+				return list, err
+			}
+			list = append(list, m)
+			if opts.Progress != nil {
+				opts.Progress(m)
+			}
+		}
+	}
+	return list, nil
+}
