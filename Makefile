@@ -1,3 +1,20 @@
+.PHONY: build test check lint help
+
+help: ## list what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 20
+build: ## build bin/paritycheck
+	CGO_ENABLED=0 go build -o bin/paritycheck ./cmd/paritycheck
+test: ## run the tests
+	CGO_ENABLED=0 go test -shuffle=on ./...
+check: ## gofmt, vet, tidiness, import table and tests
+	@test -z "$$(gofmt -l cmd internal kernels)" || { gofmt -l cmd internal kernels; echo 'run gofmt -w on these'; exit 1; }
+	go vet ./...
+	go mod tidy -diff
+	CGO_ENABLED=0 go test ./cmd/paritycheck -run TestImports
+	$(MAKE) test
+lint: ## run golangci-lint, where it is installed
+	golangci-lint run
+
 .PHONY: kernels kernels-hip kernels-cuda kernels-check
 
 # Device code. The objects are committed; building them needs clang-19 with

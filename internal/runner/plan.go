@@ -138,7 +138,8 @@ func matchCase(glob, name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return match(glob, part) })
 }
 
-// Near returns up to five names closest to given.
+// Near returns up to five names closest to given: the closest, and others
+// within half of given's length.
 func Near(given string, names []string) []string {
 	type scored struct {
 		name string
@@ -154,8 +155,10 @@ func Near(given string, names []string) []string {
 	}
 	slices.SortStableFunc(all, func(a, b scored) int { return a.d - b.d })
 	var out []string
-	for _, s := range all[:min(5, len(all))] {
-		out = append(out, s.name)
+	for i, s := range all[:min(5, len(all))] {
+		if i == 0 || s.d <= (len(given)+1)/2 {
+			out = append(out, s.name)
+		}
 	}
 	return out
 }
