@@ -60,8 +60,9 @@ type sem struct {
 	// it applies.
 	modRef func(s []uint64, m isa.Modifiers) uint64
 
-	mask    func(s []uint64) bool // the second result, a lane mask
-	clamp   func(r uint64) uint64 // what clamp makes of a result, nil where there is none to test
+	mask    func(s []uint64) bool   // the second result, a lane mask
+	clamp   func(r uint64) uint64   // what clamp makes of a result, nil where there is none to test
+	sat     func(s []uint64) uint64 // ref with clamp, of integers
 	values  func(r *rand.Rand, i int) []uint64
 	equal   func(got, want uint64) bool // nil for equality, with all NaNs of a float equal
 	count   int                         // operands to try, 0 for some
@@ -275,7 +276,7 @@ func (s *sem) variants(enc isa.Encoding, form isa.Form, r *rand.Rand) []isa.Modi
 			v = append(v, isa.Modifiers{Neg: 1 << i}, isa.Modifiers{Abs: 1 << i}, isa.Modifiers{Neg: 1 << i, Abs: 1 << i})
 		}
 	}
-	if s.clamp != nil {
+	if s.clamp != nil || s.sat != nil {
 		v = append(v, isa.Modifiers{Clamp: true})
 	}
 	return v
@@ -495,6 +496,9 @@ func (s *sem) want(v []uint64, m isa.Modifiers) uint64 {
 		if m.Neg>>i&1 != 0 {
 			v[i] ^= sign
 		}
+	}
+	if m.Clamp && s.sat != nil {
+		return s.sat(v)
 	}
 	r := s.ref(v)
 	if m.Clamp {

@@ -153,16 +153,6 @@ func (t intSpecs) sums() {
 	sad("v_sad_u32", arith.SadU32)
 	sad("v_msad_u8", arith.MsadU8)
 	t.add(map3(arith.LerpU8), nil, "v_lerp_u8")
-	sat8 := func(a uint32) uint32 { return uint32(max(0, min(255, signed16(a)))) }
-	t["v_sat_pk_u8_i16"] = spec{
-		run: map1(func(a uint32) uint32 { return sat8(a) | sat8(a>>16)<<8 }),
-		prep: func(c *compiler, in *isa.Inst, o *op) error {
-			if c.arch == isa.GFX1100 { // has a 16-bit result
-				o.out = outB16
-			}
-			return nil
-		},
-	}
 }
 
 // add16 has the instructions on 16 bits.
