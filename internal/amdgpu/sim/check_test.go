@@ -27,6 +27,7 @@ type plant struct {
 	fault  string // what the launch's error says instead of a finding
 	only   string // "bad" or "good" where the other does not exist
 	also   gpu.Check
+	from   string // where an undefined value comes from
 }
 
 func ints(n int, f func(i int) int32) []int32 {
@@ -61,15 +62,15 @@ var plants = []plant{
 	{name: "lds_dynamic", check: gpu.OutOfBounds, space: "lds", access: "store", grid: 1, block: 64, shared: 256, buffer: "shared memory", min: 256, max: 256, args: xo(64, 64)},
 	{name: "scratch", check: gpu.OutOfBounds, space: "scratch", access: "load", grid: 1, block: 64, args: xo(64, 64)},
 
-	{name: "uninit_lds", check: gpu.Uninitialised, space: "global", access: "store", grid: 1, block: 64, buffer: "out", min: 0, max: 252, args: xo(64, 64)},
-	{name: "uninit_global", check: gpu.Uninitialised, space: "global", access: "store", grid: 1, block: 64, buffer: "out", min: 0, max: 252,
+	{name: "uninit_lds", from: "shared memory+128,", check: gpu.Uninitialised, space: "global", access: "store", grid: 1, block: 64, buffer: "out", min: 0, max: 252, args: xo(64, 64)},
+	{name: "uninit_global", from: "tmp+0,", check: gpu.Uninitialised, space: "global", access: "store", grid: 1, block: 64, buffer: "out", min: 0, max: 252,
 		args: func(r *rig, _ bool) []any { return []any{r.out("tmp", 256), r.out("out", 256), 64} }},
-	{name: "uninit_register", check: gpu.Uninitialised, space: "global", access: "store", grid: 1, block: 64, buffer: "out", min: 0, max: 252,
+	{name: "uninit_register", from: "a register that nobody wrote", check: gpu.Uninitialised, space: "global", access: "store", grid: 1, block: 64, buffer: "out", min: 0, max: 252,
 		args: func(r *rig, _ bool) []any { return []any{r.out("out", 256)} }},
-	{name: "uninit_branch", check: gpu.Uninitialised, access: "branch", grid: 1, block: 128, args: xo(128, 256)},
-	{name: "uninit_address", check: gpu.Uninitialised, space: "vgpr", access: "address", grid: 1, block: 128, args: xo(128, 128)},
-	{name: "uninit_half", check: gpu.Uninitialised, space: "global", access: "store", grid: 1, block: 128, buffer: "out", min: 236, max: 236, args: xo(64, 64)},
-	{name: "uninit_scratch", check: gpu.Uninitialised, space: "global", access: "store", grid: 1, block: 64, buffer: "out", min: 60, max: 252, args: xo(64, 64)},
+	{name: "uninit_branch", from: "shared memory+0,", check: gpu.Uninitialised, access: "branch", grid: 1, block: 128, args: xo(128, 256)},
+	{name: "uninit_address", from: "shared memory+20,", check: gpu.Uninitialised, space: "vgpr", access: "address", grid: 1, block: 128, args: xo(128, 128)},
+	{name: "uninit_half", from: "shared memory+18,", check: gpu.Uninitialised, space: "global", access: "store", grid: 1, block: 128, buffer: "out", min: 236, max: 236, args: xo(64, 64)},
+	{name: "uninit_scratch", from: "scratch+60,", check: gpu.Uninitialised, space: "global", access: "store", grid: 1, block: 64, buffer: "out", min: 60, max: 252, args: xo(64, 64)},
 
 	{name: "race_barrier", check: gpu.Race, also: gpu.Uninitialised, space: "lds", grid: 1, block: 256, buffer: "shared memory", args: xo(256, 256)},
 	{name: "race_reuse", check: gpu.Race, space: "lds", grid: 1, block: 256, buffer: "shared memory", args: xo(256, 256)},
@@ -175,6 +176,9 @@ func (p *plant) judge(t *testing.T, rep gpu.Report, err error) {
 		}
 		if !strings.Contains(f.First.Source, ".h") {
 			t.Errorf("got source %q, want a line of defects.hip or a header", f.First.Source)
+		}
+		if want := "it comes from " + p.from; p.from != "" && !strings.Contains(f.Detail, want) {
+			t.Errorf("got detail %q, want %q in it", f.Detail, want)
 		}
 		found = true
 	}

@@ -35,12 +35,18 @@ func (w *wave) resetShadow() {
 	clear(w.shadow.v)
 	clear(w.shadow.s[:])
 	w.shadow.scc = false
+	clear(w.from.v)
+	clear(w.from.s[:])
+	w.fromSCC = origin{}
 }
 
 func (w *wave) growShadow(n int) {
 	v := make([]halves, n)
 	copy(v, w.shadow.v)
 	w.shadow.v = v
+	f := make([]origin, n)
+	copy(f, w.from.v)
+	w.from.v = f
 }
 
 // setInitial writes an SGPR that is set up before the wave starts.
@@ -64,6 +70,7 @@ func (w *wave) defineScalar(reg int, bits uint32) { w.shadow.s[reg] = bits }
 
 // setShadow gives lanes of a row the state d.
 func (w *wave) setShadow(row int32, d halves, mask uint64) {
+	w.trace(row, d, mask)
 	h := &w.shadow.v[row]
 	h.lo = h.lo&^mask | d.lo&mask
 	h.hi = h.hi&^mask | d.hi&mask
@@ -89,6 +96,7 @@ func (w *wave) crossDefine(o *op, row int32, source func(i int) int) {
 		}
 	}
 	w.setShadow(o.final, d, w.exec)
+	w.from.v[o.final] = w.from.v[row]
 }
 
 // scalarBits returns the defined bits of a scalar source.
@@ -130,7 +138,7 @@ func (w *wave) vccDecided() bool {
 
 // uninit notes that lane uses an undefined value in o.
 func (g *group) uninit(w *wave, o *op, lane int, access, space string, detail string) {
-	g.note(w, o, lane, findingKey{check: gpu.Uninitialised, space: space, access: access}, 0, 0, func(f *gpu.Finding) { f.Detail = detail })
+	g.note(w, o, lane, findingKey{check: gpu.Uninitialised, space: space, access: access}, 0, 0, func(f *gpu.Finding) { f.Detail = detail + "; " + w.describe(w.source(o)) })
 }
 
 // checkAddress notes addresses that are undefined.
@@ -200,6 +208,11 @@ func (g *group) loadShadow(w *wave, m *memOp, r *region, mask uint64) {
 				}
 			}
 		}
+		if bad := mask &^ d.lo; bad != 0 {
+			w.loadedFrom(m.dst+k, bad, r.name, r.base, k)
+		} else if bad := mask &^ d.hi; bad != 0 && m.size >= 4 {
+			w.loadedFrom(m.dst+k, bad, r.name, r.base, k)
+		}
 		w.loaded(m, m.dst+k, d, mask)
 	}
 }
@@ -260,7 +273,7 @@ func (g *group) undefinedStore(w *wave, o *op, r *region, bad uint64) {
 	for ; bad != 0; bad &= bad - 1 {
 		i := bits.TrailingZeros64(bad) & 63
 		g.note(w, o, i, key, int64(g.ea[i]-r.base), o.mem.size, func(f *gpu.Finding) {
-			f.Detail = "the value derives from a register or memory that nobody wrote"
+			f.Detail = "the value derives from what nobody wrote; " + w.describe(w.source(o))
 		})
 	}
 }
@@ -379,6 +392,9 @@ func (g *group) loadScratchShadow(w *wave, m *memOp, mask uint64) {
 				d.lo |= p[0] & p[1] & (1 << i)
 				d.hi |= p[2] & p[3] & (1 << i)
 			}
+		}
+		if bad := mask &^ (d.lo & d.hi); bad != 0 {
+			w.loadedFrom(m.dst+k, bad, "scratch", 0, k)
 		}
 		w.loaded(m, m.dst+k, d, mask)
 	}

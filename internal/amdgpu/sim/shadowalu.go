@@ -204,6 +204,12 @@ func (w *wave) gather(sh *shadowOperands) uint64 {
 func (w *wave) settle(o *op, m uint64) {
 	sh := o.sh
 	if sh.dst != tmpOut {
+		if m&w.exec != w.exec {
+			from := w.source(o)
+			for k := range sh.n {
+				w.from.v[sh.dst+k] = from
+			}
+		}
 		for k := range sh.n {
 			h := &w.shadow.v[sh.dst+k]
 			if sh.lo {
@@ -225,6 +231,10 @@ func (w *wave) settleMask(o *op, m uint64) {
 	m |= ^w.exec
 	switch o.sd.kind {
 	case sdstSGPR:
+		if m != ^uint64(0) {
+			from := w.source(o)
+			w.from.s[o.sd.reg], w.from.s[o.sd.reg+1] = from, from
+		}
 		w.shadow.s[o.sd.reg] = uint32(m)
 		if w.n == 64 {
 			w.shadow.s[o.sd.reg+1] = uint32(m >> 32)
@@ -298,6 +308,9 @@ func shadowReadLane(w *wave, o *op) {
 		d |= 0xffff << 16
 	}
 	if o.sd.kind == sdstSGPR {
+		if d != ^uint32(0) {
+			w.from.s[o.sd.reg] = w.source(o)
+		}
 		w.shadow.s[o.sd.reg] = d
 	}
 }

@@ -81,6 +81,9 @@ func scalarShadow(in *isa.Inst, o *op) handler {
 		}
 		w.settleScalar(o, d)
 		if scc {
+			if !ok {
+				w.fromSCC = w.source(o)
+			}
 			w.shadow.scc = ok
 		}
 	}
@@ -100,6 +103,13 @@ func writesSCC(name string) bool {
 func (w *wave) settleScalar(o *op, d uint64) {
 	switch o.sd.kind {
 	case sdstSGPR:
+		if d != ^uint64(0) {
+			from := w.source(o)
+			w.from.s[o.sd.reg] = from
+			if o.sd.width >= 2 {
+				w.from.s[o.sd.reg+1] = from
+			}
+		}
 		w.shadow.s[o.sd.reg] = uint32(d)
 		if o.sd.width >= 2 {
 			w.shadow.s[o.sd.reg+1] = uint32(d >> 32)

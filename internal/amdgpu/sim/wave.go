@@ -61,6 +61,8 @@ type wave struct {
 	effects []*op // stores since the last barrier
 	missed  bool  // ended before a barrier that others came to
 	shadow  waveShadow
+	from    origins
+	fromSCC origin
 
 	tmp   [3][2]lanes // modified sources
 	pairs [4][2]lanes // of packed instructions: sources, and a result that waits
