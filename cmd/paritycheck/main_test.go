@@ -66,6 +66,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"run", "--repeat", "1"}, "paritycheck: --repeat must be at least 2, not 1"},
 		{[]string{"run", "--jobs", "-1"}, "paritycheck: --jobs must be 0 or more, not -1"},
 		{[]string{"run", "--timeout", "-1s"}, "paritycheck: --timeout must be 0 or more, not -1s"},
+		{[]string{"run", "--transcendental", "exact"}, `paritycheck: invalid argument "exact" for "--transcendental" flag: must be one of cr +1ulp -1ulp random`},
 		{[]string{"run", "--target", "hip@gfx91a"}, `paritycheck: unknown target "hip@gfx91a"`},
 		{[]string{"run", "--target", "hip@gfx90a", "--vs", "cuda@cuda0"}, `paritycheck: unknown target "cuda@cuda0"`},
 		{[]string{"run", "--target", "hip@gfx90a", "--require", "hip@rocm"}, `paritycheck: unknown target "hip@rocm"`},

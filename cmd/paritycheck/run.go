@@ -49,8 +49,9 @@ type runOptions struct {
 
 // emulation is how the interpreter behaves.
 type emulation struct {
-	schedule uint64
-	noChecks bool
+	transcendental string
+	schedule       uint64
+	noChecks       bool
 }
 
 // notResults are the flags of run that change no result.
@@ -117,6 +118,8 @@ argument of the launch alone.`,
 	f.BoolVarP(&opts.quiet, "quiet", "q", false, "no progress on stderr")
 	f.BoolVar(&opts.counters, "counters", false, "show the interpreter's counters in tables")
 
+	addEnum(cmd, &opts.emulation.transcendental, "transcendental", "cr",
+		"how the interpreter rounds v_exp, v_log, v_rcp and the like: `model` is cr (correctly), +1ulp, -1ulp, or random by --seed", "cr", "+1ulp", "-1ulp", "random")
 	f.Uint64Var(&opts.emulation.schedule, "schedule", 0, "`seed` of the order in which the interpreter runs waves; 0 is in order")
 	f.BoolVar(&opts.emulation.noChecks, "no-checks", false, "interpret without looking for races and reads of memory that nobody wrote")
 	return cmd

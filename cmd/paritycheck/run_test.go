@@ -340,7 +340,7 @@ func TestRunFlags(t *testing.T) {
 		}
 		return got
 	}
-	def := runOptions{seed: 1, repeat: 2, timeout: 5 * time.Minute, format: "table", color: "auto"}
+	def := runOptions{seed: 1, repeat: 2, timeout: 5 * time.Minute, format: "table", color: "auto", emulation: emulation{transcendental: "cr"}}
 	check := func(want runOptions, args ...string) {
 		t.Helper()
 		got := parse(args...)
@@ -356,11 +356,11 @@ func TestRunFlags(t *testing.T) {
 	want.seed, want.repeat, want.jobs, want.timeout = 7, 5, 3, time.Second
 	want.strict, want.require, want.format, want.outputs = true, []string{"all"}, "csv", []string{"a.json", "b,c.md"}
 	want.color, want.quiet, want.counters = "never", true, true
-	want.emulation = emulation{schedule: 9, noChecks: true}
+	want.emulation = emulation{transcendental: "-1ulp", schedule: 9, noChecks: true}
 	want.given = []string{"--case=b=2,*", "--dtype=f32", "--family=r*", "--no-checks", "--op=rope", "--op=rope_i", "--repeat=5", "--require=all",
-		"--schedule=9", "--seed=7", "--set=n=max(1, 2)", "--strict", "--target=hip@gfx90a", "--thorough", "--timeout=1s", "--vs=cuda@cuda:0"}
+		"--schedule=9", "--seed=7", "--set=n=max(1, 2)", "--strict", "--target=hip@gfx90a", "--thorough", "--timeout=1s", "--transcendental=-1ulp", "--vs=cuda@cuda:0"}
 	check(want, "--op", "rope,rope_i", "--dtype", "f32", "--family", "r*", "--case", "b=2,*", "--thorough",
 		"--target", "hip@gfx90a", "--vs", "cuda@cuda:0", "--set", "n=max(1, 2)", "--seed", "7", "--repeat", "5", "--jobs", "3", "--timeout", "1s",
 		"--strict", "--require", "all", "--format", "csv", "-o", "a.json", "--output", "b,c.md", "--color", "never", "-q", "--counters",
-		"--schedule", "9", "--no-checks")
+		"--transcendental", "-1ulp", "--schedule", "9", "--no-checks")
 }

@@ -35,7 +35,7 @@ func newCompileCmd() *cobra.Command {
 }
 
 // targetOptions say how to open targets for a run of so many jobs.
-func targetOptions(e emulation, jobs int) (target.Options, error) {
+func targetOptions(e emulation, seed uint64, jobs int) (target.Options, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return target.Options{}, fmt.Errorf("finding this program, which compiles in a child process: %w", err)
@@ -51,9 +51,22 @@ func targetOptions(e emulation, jobs int) (target.Options, error) {
 	}, nil
 }
 
+// model is the one that --transcendental names.
+func model(name string) sim.Model {
+	switch name {
+	case "+1ulp":
+		return sim.PlusULP
+	case "-1ulp":
+		return sim.MinusULP
+	case "random":
+		return sim.RandomULP
+	}
+	return sim.CorrectlyRounded
+}
+
 // chooseTargets resolves --target and --vs.
 func chooseTargets(opts runOptions) ([]runner.Target, error) {
-	topts, err := targetOptions(opts.emulation, opts.jobs)
+	topts, err := targetOptions(opts.emulation, opts.seed, opts.jobs)
 	if err != nil {
 		return nil, err
 	}

@@ -44,6 +44,8 @@ func Vars(p *ops.Problem) func(name string) (constant.Value, bool) {
 			return constant.MakeInt64(int64(p.Block.X)), true
 		case "shared":
 			return constant.MakeInt64(int64(p.Shared)), true
+		case "sizeof(T)": // as package expr asks for it
+			return constant.MakeInt64(int64(p.Case.Variant.T.Size())), true
 		}
 		return nil, false
 	}
