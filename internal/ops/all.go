@@ -8,6 +8,8 @@ func All() []*Op {
 	for _, family := range [][]*Op{
 		ropeOps(),
 		indexingOps(),
+		normOps(),
+		softmaxOps(),
 	} {
 		all = append(all, family...)
 	}

@@ -1,0 +1,80 @@
+// Reductions over the threads of a block. kernels/hip/group.h offers the
+// same.
+//
+// Threads are taken in groups of 32 by their rank, whatever the wave size: a
+// wave of 64 holds two groups, and a block of 32 threads is one group in half
+// a wave. So the order of operations, and with it every rounding, is the same
+// on waves of 32 and 64 and on CUDA's warps. A block may have any number of
+// threads up to 1024; values of threads that do not exist are never used.
+#pragma once
+
+#include "types.h"
+
+constexpr int group_size = 32;
+
+// The rank of this thread in its block, and the number of threads of a block.
+__device__ inline int thread_rank() {
+  return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+}
+__device__ inline int thread_total() {
+  return blockDim.x * blockDim.y * blockDim.z;
+}
+
+// The value of the lane by places up in the group, of which the lanes below
+// present run this. The last lanes get one of no meaning.
+template <typename A>
+__device__ inline A shift_down(A v, int by, int present) {
+  return __shfl_down_sync(0xffffffffu >> (group_size - present), v, by);
+}
+
+// The value of the group's first lane.
+template <typename A> __device__ inline A first_lane(A v, int present) {
+  return __shfl_sync(0xffffffffu >> (group_size - present), v, 0);
+}
+
+// op over the first lanes of the group, in its first lane: lane i takes in
+// lane i + 16, then i + 8 and so on.
+template <typename A, typename Op>
+__device__ inline A reduce_group(A v, int lanes, int present, Op op) {
+  int lane = thread_rank() % group_size;
+#pragma unroll
+  for (int by = group_size / 2; by > 0; by /= 2) {
+    A w = shift_down(v, by, present);
+    if (lane + by < lanes)
+      v = op(v, w);
+  }
+  return v;
+}
+
+// What reduce_block needs of shared memory. It may be used again at once.
+template <typename A> struct Slots {
+  A group[group_size];
+  A all;
+};
+
+// op over all threads of the block, in every thread: over each group, then
+// over the groups. Only slots that a group wrote are read.
+template <typename A, typename Op>
+__device__ inline A reduce_block(A v, Slots<A> &slots, Op op) {
+  int rank = thread_rank(), threads = thread_total();
+  int group = rank / group_size, lane = rank % group_size;
+  int lanes = threads - group * group_size;
+  lanes = lanes < group_size ? lanes : group_size;
+  v = reduce_group(v, lanes, lanes, op);
+  if (threads <= group_size)
+    return first_lane(v, threads);
+  if (lane == 0)
+    slots.group[group] = v;
+  __syncthreads();
+  if (group == 0) {
+    int groups = (threads + group_size - 1) / group_size;
+    A w = v;
+    if (lane < groups)
+      w = slots.group[lane];
+    w = reduce_group(w, groups, group_size, op);
+    if (lane == 0)
+      slots.all = w;
+  }
+  __syncthreads();
+  return slots.all;
+}
