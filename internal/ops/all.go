@@ -10,6 +10,7 @@ func All() []*Op {
 		indexingOps(),
 		normOps(),
 		softmaxOps(),
+		unaryOps(),
 	} {
 		all = append(all, family...)
 	}
