@@ -79,6 +79,16 @@ func (m *unaryModel) single(b budget, t truth.DD) unaryLimits {
 	return unaryLimits{t: t, hard: m.neighbour(t), likely: m.ulp(y)/2 + float64(b.eps(m)*rel)}
 }
 
+// far adds what AMD's reduction of a large argument leaves in f64: it
+// multiplies with 159 bits of 2/pi, of which the argument's 53 may meet
+// those above the point, and keeps about 2^-105 of the quadrant.
+func (m *unaryModel) far(x float64, w unaryLimits) unaryLimits {
+	if m.d == tensor.F64 && math.Abs(x) > 0x1p29 {
+		w.hard += 0x1p-102
+	}
+	return w
+}
+
 // neighbour is the distance from t to the farther neighbour of RN(t).
 func (m *unaryModel) neighbour(t truth.DD) float64 {
 	y := m.magnitude(t)
@@ -285,6 +295,9 @@ rnd(y) = max(u_T*|y|, eta_T/2), a rounding to T; in f64 eta for eta/2`,
 f16, bf16: y is RN(t) or a neighbour of it; likely |y-t| <= ulp_T(t)/2 + eps(f)*|t|, and at
 most 1 % are not RN(t). The neighbour is for CUDA's half functions, which evaluate exp2
 and log2 approximately in f32, and for AMD's, where LLVM measured 1 (numerics.md 2.3)`,
+		"far": `f64, |x| > 2^29: + 2^-102. AMD's library reduces such arguments with 159 bits of 2/pi (three of
+v_trig_preop_f64), so that next to a zero the result is not relatively accurate: the HIP
+kernel of cos is 405 ulp off at 0x1.6ac5b262ca1ffp849, by 2^-104.3`,
 		"quotient": `f32, f64, s = 1/(1+exp(-x)): |y-t| <= |t|*((1-s)*eps(exp) + 2u) + rnd(t)
 f16, bf16: as candle computes in T, |t|*((1-s)*e + 2u_T + 4u_f32) + eta_T + rnd(t), where
 e = u_T + (5+3|x|)*u_f32 is the error of the half type's exp, evaluated as exp2(x*log2(e))

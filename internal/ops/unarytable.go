@@ -33,12 +33,12 @@ var unaries = []unary{
 		points:   []float64{math.Sqrt2 / 2, 2. / 3, 4. / 3, math.E, 0.95, 1.05, 0x1p-20},
 		positive: true, proportional: true, single: true,
 	}, {
-		name: "sin", summary: "sine", formula: "y = sin(x), x in radians", bound: []string{"single", "budget sin", "units"}, parity: E2,
-		judge:  func(m *unaryModel, x float64) unaryLimits { return m.single(budgetSin, truth.Sin(x)) },
+		name: "sin", summary: "sine", formula: "y = sin(x), x in radians", bound: []string{"single", "budget sin", "far", "units"}, parity: E2,
+		judge:  func(m *unaryModel, x float64) unaryLimits { return m.far(x, m.single(budgetSin, truth.Sin(x))) },
 		points: circle, exponents: []int{-26, 40, 70}, proportional: true, single: true,
 	}, {
-		name: "cos", summary: "cosine", formula: "y = cos(x), x in radians", bound: []string{"single", "budget cos", "units"}, parity: E2,
-		judge:  func(m *unaryModel, x float64) unaryLimits { return m.single(budgetCos, truth.Cos(x)) },
+		name: "cos", summary: "cosine", formula: "y = cos(x), x in radians", bound: []string{"single", "budget cos", "far", "units"}, parity: E2,
+		judge:  func(m *unaryModel, x float64) unaryLimits { return m.far(x, m.single(budgetCos, truth.Cos(x))) },
 		points: circle, exponents: []int{-14, 40, 70}, proportional: true, single: true,
 	}, {
 		name: "tanh", summary: "hyperbolic tangent", formula: "y = tanh(x)", bound: []string{"single", "budget tanh", "units"}, parity: E2,
@@ -150,11 +150,13 @@ var unaries = []unary{
 	},
 }
 
-// circle are zeros and extremes of sine and cosine, and where libraries
-// change the way they reduce the argument.
+// circle are zeros and extremes of sine and cosine, where libraries
+// change the way they reduce the argument, and the numbers of f32 and f64
+// nearest to a multiple of pi/2 (Muller, "Elementary Functions", table of
+// worst cases for range reduction).
 var circle = []float64{
 	math.Pi / 4, math.Pi / 2, math.Pi, 1.5 * math.Pi, 2 * math.Pi, 2.5 * math.Pi, 11 * math.Pi / 2, 355,
-	105615, 0x1p17, 0x1p22, 0x1p30, 0x1.921fb4p40, 0x1.6ac5b262ca1ffp849, 0x1.4bp100,
+	105615, 0x1p17, 0x1p22, 0x1p30, 0x1.921fb4p40, 0x1.f37c8ap95, 0x1.6ac5b262ca1ffp849, 0x1.6ac5b262ca1ffp850,
 }
 
 // integers are halves, and where the fraction ends.

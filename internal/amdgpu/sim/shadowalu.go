@@ -52,7 +52,8 @@ func (c *compiler) shadow(in *isa.Inst, o *op) {
 	}
 	if readsDestination(name) && o.final != tmpOut {
 		for k := range sh.n {
-			sh.parts = append(sh.parts, partRow{o.final + k, true, true})
+			half := name == "v_fmac_f16" || name == "v_mac_f16"
+			sh.parts = append(sh.parts, partRow{o.final + k, true, !half})
 		}
 	}
 	switch o.out {
@@ -125,7 +126,7 @@ func (c *compiler) shadowSource(in *isa.Inst, o *op, i int) {
 	switch base.kind {
 	case srcRow:
 		p := partRow{base.reg, true, true}
-		half := s.Type == isa.F16 || s.Type == isa.I16 || s.Type == isa.BF16
+		half := s.Type == isa.F16 || s.Type == isa.I16 || s.Type == isa.BF16 || onlyHalves(in, i)
 		switch {
 		case in.Form == isa.SDWA && i < 2:
 			switch [2]isa.Sel{in.SDWA.Src0, in.SDWA.Src1}[i] {
@@ -151,6 +152,26 @@ func (c *compiler) shadowSource(in *isa.Inst, o *op, i int) {
 			sh.scalars = append(sh.scalars, base.reg+k)
 		}
 	}
+}
+
+// onlyHalves reports whether register source i is 16 bits wide by the
+// instruction's name: a source that cannot be a constant has no type.
+func onlyHalves(in *isa.Inst, i int) bool {
+	switch in.Enc {
+	case isa.VOP1, isa.VOP2, isa.VOPC:
+	default:
+		return false
+	}
+	name := in.Name
+	if strings.HasPrefix(name, "v_pk_") || strings.HasPrefix(name, "v_dot2") || i > 1 && in.Src[i].Type != isa.B32 {
+		return false
+	}
+	for _, t := range []string{"_f16", "_i16", "_u16", "_b16", "_bf16"} {
+		if strings.HasSuffix(name, t) {
+			return true
+		}
+	}
+	return false
 }
 
 // isMaskSource reports whether source i of an instruction holds a bit for
