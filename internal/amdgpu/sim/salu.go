@@ -1,12 +1,18 @@
 package sim
 
-import "math/bits"
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/paritycheck/paritycheck/internal/amdgpu/isa"
+)
 
 // saluOps are the scalar instructions, but for control flow.
 var saluOps = saluTable()
 
 func saluTable() map[string]spec {
-	t := map[string]spec{}
+	t := scalarSpecs{}
 	add := func(run handler, names ...string) {
 		for _, n := range names {
 			t[n] = spec{run: run}
@@ -53,27 +59,21 @@ func saluTable() map[string]spec {
 		"xor": func(a, b uint64) uint64 { return a ^ b }, "xnor": func(a, b uint64) uint64 { return ^(a ^ b) },
 		"andn2": func(a, b uint64) uint64 { return a &^ b }, "and_not1": func(a, b uint64) uint64 { return a &^ b },
 		"orn2": func(a, b uint64) uint64 { return a | ^b }, "or_not1": func(a, b uint64) uint64 { return a | ^b },
-		"andn1": func(a, b uint64) uint64 { return ^a & b }, "and_not0": func(a, b uint64) uint64 { return ^a & b },
-		"orn1": func(a, b uint64) uint64 { return ^a | b }, "or_not0": func(a, b uint64) uint64 { return ^a | b },
 	}
 	for name, f := range bitwise {
 		bit("s_"+name+"_b32", "s_"+name+"_b64", f)
-		save := func(w *wave, o *op, src uint64) {
-			old := w.exec
-			w.setExec(f(src, old))
-			w.scc = b2u(w.exec != 0)
-			w.setMask(o, old)
-		}
-		t["s_"+name+"_saveexec_b32"] = spec{run: func(w *wave, o *op) { save(w, o, uint64(w.s32(&o.src[0]))) }}
-		t["s_"+name+"_saveexec_b64"] = spec{run: func(w *wave, o *op) { save(w, o, w.s64(&o.src[0])) }}
-		wrexec := func(w *wave, o *op, src uint64) {
-			w.setExec(f(src, w.exec))
-			w.scc = b2u(w.exec != 0)
-			w.setMask(o, w.exec)
-		}
-		t["s_"+name+"_wrexec_b32"] = spec{run: func(w *wave, o *op) { wrexec(w, o, uint64(w.s32(&o.src[0]))) }}
-		t["s_"+name+"_wrexec_b64"] = spec{run: func(w *wave, o *op) { wrexec(w, o, w.s64(&o.src[0])) }}
+		t.exec("s_"+name+"_saveexec", f, true)
 	}
+	andn1 := func(a, b uint64) uint64 { return ^a & b }
+	orn1 := func(a, b uint64) uint64 { return ^a | b }
+	t.exec("s_andn1_saveexec", andn1, true)
+	t.exec("s_and_not0_saveexec", andn1, true)
+	t.exec("s_orn1_saveexec", orn1, true)
+	t.exec("s_or_not0_saveexec", orn1, true)
+	t.exec("s_andn1_wrexec", andn1, false)
+	t.exec("s_and_not0_wrexec", andn1, false)
+	t.exec("s_andn2_wrexec", bitwise["andn2"], false)
+	t.exec("s_and_not1_wrexec", bitwise["andn2"], false)
 	t["s_not_b32"] = spec{run: func(w *wave, o *op) {
 		v := ^w.s32(&o.src[0])
 		w.scc = b2u(v != 0)
@@ -221,6 +221,8 @@ func saluTable() map[string]spec {
 		return a
 	}, true)
 	t["s_bitset0_b32"] = spec{run: func(w *wave, o *op) { w.setS32(o, w.sdst32(o)&^(1<<(w.s32(&o.src[0])&31))) }}
+	t["s_bitset0_b64"] = spec{run: func(w *wave, o *op) { w.setS64(o, w.sdst64(o)&^(1<<(w.s32(&o.src[0])&63))) }}
+	t["s_bitset1_b64"] = spec{run: func(w *wave, o *op) { w.setS64(o, w.sdst64(o)|1<<(w.s32(&o.src[0])&63)) }}
 	t["s_bitset1_b32"] = spec{run: func(w *wave, o *op) { w.setS32(o, w.sdst32(o)|1<<(w.s32(&o.src[0])&31)) }}
 
 	// Compares.
@@ -260,7 +262,6 @@ func saluTable() map[string]spec {
 		}
 		w.gprIdx = uint8(mode & 15)
 		w.s[regM0] = w.s[regM0]&^0xf0ff | w.s32(&o.src[0])&0xff | mode&15<<12
-		w.shadow.s[regM0] = ^uint32(0)
 	}}
 	add(func(w *wave, o *op) { w.gprIdx = 0 }, "s_set_gpr_idx_off")
 	add(func(w *wave, o *op) { w.s[regM0] = w.s[regM0]&^0xff | w.s32(&o.src[0])&0xff }, "s_set_gpr_idx_idx")
@@ -283,7 +284,134 @@ func saluTable() map[string]spec {
 		w.scc = b2u(v != 0)
 		w.setS64(o, v)
 	}}
+	t["s_quadmask_b32"] = spec{run: func(w *wave, o *op) {
+		v := quadmask(uint64(w.s32(&o.src[0])))
+		w.scc = b2u(v != 0)
+		w.setS32(o, v)
+	}}
+	t["s_quadmask_b64"] = spec{run: func(w *wave, o *op) {
+		v := quadmask(w.s64(&o.src[0]))
+		w.scc = b2u(v != 0)
+		w.setS64(o, uint64(v))
+	}}
+	t["s_bitreplicate_b64_b32"] = spec{run: func(w *wave, o *op) {
+		v := w.s32(&o.src[0])
+		var r uint64
+		for i := range 32 {
+			r |= uint64(v>>i&1) * 3 << (2 * i)
+		}
+		w.setS64(o, r)
+	}}
+
+	// Moves between registers that M0 displaces.
+	for _, n := range []string{"s_movrels_b32", "s_movrels_b64", "s_movreld_b32", "s_movreld_b64", "s_movrelsd_2_b32"} {
+		add(scalarMovrel, n)
+	}
 	return t
+}
+
+// A scalarSpecs collects specs of scalar instructions.
+type scalarSpecs map[string]spec
+
+// exec registers the 32-bit and 64-bit forms of an instruction that writes
+// exec with f of a source and exec, and returns the old exec (saveexec) or
+// the new one.
+func (t scalarSpecs) exec(name string, f func(a, b uint64) uint64, old bool) {
+	t[name+"_b32"] = spec{run: func(w *wave, o *op) {
+		before := uint32(w.exec)
+		after := uint32(f(uint64(w.s32(&o.src[0])), uint64(before)))
+		w.setExec(w.exec&^0xffffffff | uint64(after))
+		w.scc = b2u(after != 0)
+		if old {
+			after = before
+		}
+		w.setS32(o, after)
+	}}
+	t[name+"_b64"] = spec{run: func(w *wave, o *op) {
+		before := w.exec
+		w.setExec(f(w.s64(&o.src[0]), before))
+		after := w.exec
+		w.scc = b2u(after != 0)
+		if old {
+			after = before
+		}
+		w.setS64(o, after)
+	}}
+}
+
+// quadmask has a bit for each quad of lanes: whether any is active.
+func quadmask(v uint64) uint32 {
+	var r uint32
+	for i := range 16 {
+		r |= b2u(v>>(4*i)&15 != 0) << i
+	}
+	return r
+}
+
+// numSGPRs is how many registers there are that M0 can index.
+func numSGPRs(a isa.Arch) int64 {
+	if a == isa.GFX90A {
+		return regFlatScratch
+	}
+	return regVCC
+}
+
+// movrelRegs returns the source and the destination of a scalar movrel, and
+// whether both are registers.
+func (w *wave) movrelRegs(o *op) (from, to int32, ok bool) {
+	if o.src[0].kind != srcSGPR && !strings.HasPrefix(o.in.Name, "s_movreld") || o.sd.kind != sdstSGPR {
+		return 0, 0, false
+	}
+	s, d := int64(o.src[0].reg), int64(o.sd.reg)
+	m0 := w.s[regM0]
+	width := int64(o.sd.width)
+	switch {
+	case o.in.Name == "s_movrelsd_2_b32":
+		s += int64(m0 & 0x3ff)
+		d += int64(m0 >> 16 & 0x3ff)
+	case strings.HasPrefix(o.in.Name, "s_movrels"):
+		s += int64(int32(m0))
+	default:
+		d += int64(int32(m0))
+		s = 0
+	}
+	n := numSGPRs(w.arch)
+	if s < 0 || d < 0 || s+width > n || d+width > n {
+		return 0, 0, false
+	}
+	return int32(s), int32(d), true
+}
+
+func scalarMovrel(w *wave, o *op) {
+	from, to, ok := w.movrelRegs(o)
+	if !ok {
+		w.refuse(o, fmt.Sprintf("with 0x%x in m0 goes beyond the scalar registers", w.s[regM0]))
+		return
+	}
+	var v uint64
+	switch {
+	case strings.HasPrefix(o.in.Name, "s_movreld"):
+		v = w.s64(&o.src[0])
+	case o.sd.width > 1:
+		v = uint64(w.s[from]) | uint64(w.s[from+1])<<32
+	default:
+		v = uint64(w.s[from])
+	}
+	w.s[to] = uint32(v)
+	if o.sd.width > 1 {
+		w.s[to+1] = uint32(v >> 32)
+	}
+}
+
+// sdst64 is the 64-bit scalar destination of o before the instruction.
+func (w *wave) sdst64(o *op) uint64 {
+	switch o.sd.kind {
+	case sdstSGPR:
+		return uint64(w.s[o.sd.reg]) | uint64(w.s[o.sd.reg+1])<<32
+	case sdstExec:
+		return w.exec
+	}
+	return 0
 }
 
 // sdst32 is the scalar destination of o before the instruction.

@@ -75,8 +75,14 @@ func (c *compiler) shadow(in *isa.Inst, o *op) {
 	}
 	o.shadow = shadowWhole
 	switch {
-	case name == "v_cndmask_b32":
+	case name == "v_cndmask_b32" || name == "v_cndmask_b16":
 		o.shadow = shadowSelect
+	case strings.HasPrefix(name, "v_cmpx"):
+		o.shadow = shadowCmpx
+	case name == "v_permlane16_b32" || name == "v_permlanex16_b32" || name == "v_permlane64_b32":
+		o.shadow = shadowPermlane
+	case name == "v_swaprel_b32":
+		o.shadow = shadowSwaprel
 	case name == "v_div_fmas_f32" || name == "v_div_fmas_f64":
 		sh.vcc = true
 	case name == "v_readfirstlane_b32" || name == "v_readlane_b32":
@@ -307,6 +313,17 @@ func shadowSelect(w *wave, o *op) {
 		lo: known & (a.lo&^sel | b.lo&sel),
 		hi: known & (a.hi&^sel | b.hi&sel),
 	}
+	if o.in.Name == "v_cndmask_b16" {
+		// Each source is the half that op_sel chooses.
+		half := func(i int, h halves) uint64 {
+			if o.in.Mod.OpSel>>i&1 != 0 {
+				return h.hi
+			}
+			return h.lo
+		}
+		w.settle(o, known&(half(0, a)&^sel|half(1, b)&sel))
+		return
+	}
 	if o.in.Form != isa.Plain && o.in.Form != isa.E64 {
 		d.lo &= d.hi
 		w.settle(o, d.lo)
@@ -315,74 +332,9 @@ func shadowSelect(w *wave, o *op) {
 	w.setShadow(o.final, d, w.exec)
 }
 
-func shadowReadLane(w *wave, o *op) {
-	lane := w.firstLane()
-	if o.in.NSrc > 1 {
-		lane = int(w.s32(&o.src[1])) & (w.n - 1)
-	}
-	h := w.sourceHalves(o, 0)
-	var d uint32
-	if h.lo>>lane&1 != 0 {
-		d |= 0xffff
-	}
-	if h.hi>>lane&1 != 0 {
-		d |= 0xffff << 16
-	}
-	if o.sd.kind == sdstSGPR {
-		if d != ^uint32(0) {
-			w.from.s[o.sd.reg] = w.source(o)
-		}
-		w.shadow.s[o.sd.reg] = d
-	}
-}
-
-func shadowWriteLane(w *wave, o *op) {
-	lane := uint64(1) << (w.s32(&o.src[1]) & uint32(w.n-1))
-	d := uint32(w.scalarBits(&o.src[0]))
-	var h halves
-	if d&0xffff == 0xffff {
-		h.lo = lane
-	}
-	if d>>16 == 0xffff {
-		h.hi = lane
-	}
-	w.setShadow(o.final, h, lane)
-}
-
-func shadowSwap(w *wave, o *op) {
-	a, b := &w.shadow.v[o.final], &w.shadow.v[o.src[0].reg]
-	x, y := *a, *b
-	w.setShadow(o.final, y, w.exec)
-	w.setShadow(o.src[0].reg, x, w.exec)
-}
-
-// shadowMovrel is a move whose source or destination M0 displaces.
-func shadowMovrel(w *wave, o *op) {
-	from, to := w.sourceHalves(o, 0), o.final
-	rel := int32(w.s[regM0])
-	name := o.in.Name
-	at := func(row int32) int32 {
-		if r := row + rel; r >= firstVGPR && int(r) < len(w.shadow.v) {
-			return r
-		}
-		return row
-	}
-	if (strings.HasPrefix(name, "v_movrels")) && o.src[0].kind == srcRow {
-		from = w.shadow.v[at(o.src[0].reg)]
-	}
-	if strings.HasPrefix(name, "v_movreld") || strings.HasPrefix(name, "v_movrelsd") {
-		to = at(to)
-	}
-	w.setShadow(to, from, w.exec)
-}
-
 // shadowBits is for bitwise instructions, whose halves do not mix. A half
 // that a constant zero masks off is defined.
 func shadowBits(w *wave, o *op) {
-	if w.gprIdx != 0 {
-		w.indexedShadow(o)
-		return
-	}
 	n := int(o.in.NSrc)
 	if o.sh.n == 2 { // v_mov_b64
 		s := &o.src[0]
@@ -452,25 +404,6 @@ func (w *wave) constHalf(o *op, i int) int {
 		k |= 2
 	}
 	return k
-}
-
-// indexedShadow is v_mov_b32 under s_set_gpr_idx_on.
-func (w *wave) indexedShadow(o *op) {
-	idx := int32(w.s[regM0] & 0xff)
-	from, to := w.sourceHalves(o, 0), o.final
-	at := func(row int32) int32 {
-		if r := row + idx; int(r) < len(w.shadow.v) {
-			return r
-		}
-		return row
-	}
-	if w.gprIdx&1 != 0 && o.src[0].kind == srcRow {
-		from = w.shadow.v[at(o.src[0].reg)]
-	}
-	if w.gprIdx&8 != 0 {
-		to = at(to)
-	}
-	w.setShadow(to, from, w.exec)
 }
 
 // shadowMoveHalves is for shifts, byte permutes and packs, which move

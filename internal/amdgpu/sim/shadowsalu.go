@@ -13,12 +13,20 @@ func scalarShadow(in *isa.Inst, o *op) handler {
 	wide := strings.HasSuffix(name, "64")
 	base := strings.TrimSuffix(strings.TrimSuffix(name, "_b64"), "_b32")
 	not1 := func(s string) string { // gfx11's names
-		s = strings.Replace(s, "_and_not1", "_andn2", 1)
-		return strings.Replace(s, "_or_not1", "_orn2", 1)
+		for _, r := range [][2]string{{"_and_not1", "_andn2"}, {"_or_not1", "_orn2"}, {"_and_not0", "_andn1"}, {"_or_not0", "_orn1"}} {
+			s = strings.Replace(s, r[0], r[1], 1)
+		}
+		return s
 	}
 	base = not1(base)
 	if op, ok := strings.CutSuffix(base, "_saveexec"); ok {
-		return shadowSaveExec(op)
+		return shadowSaveExec(op, true)
+	}
+	if op, ok := strings.CutSuffix(base, "_wrexec"); ok {
+		return shadowSaveExec(op, false)
+	}
+	if strings.HasPrefix(base, "s_movrel") {
+		return shadowScalarMovrel
 	}
 	switch base {
 	case "s_and", "s_nand", "s_or", "s_nor", "s_andn2", "s_orn2", "s_xor", "s_xnor", "s_not", "s_mov":
@@ -28,6 +36,20 @@ func scalarShadow(in *isa.Inst, o *op) handler {
 			var d uint64
 			if w.shadow.scc {
 				d = w.scalarBits(&o.src[1-w.scc])
+			}
+			w.settleScalar(o, d)
+		}
+	case "s_cmov", "s_cmovk_i32":
+		return func(w *wave, o *op) {
+			d := uint64(0)
+			switch {
+			case !w.shadow.scc:
+			case w.scc == 0:
+				return // nothing is written
+			case base == "s_cmovk_i32":
+				d = ^d
+			default:
+				d = w.scalarBits(&o.src[0])
 			}
 			w.settleScalar(o, d)
 		}
@@ -45,6 +67,14 @@ func scalarShadow(in *isa.Inst, o *op) handler {
 				w.g.uninit(w, o, w.firstLane(), "branch", "sgpr", "a branch is decided by a value that nobody wrote")
 			}
 		}
+	case "s_set_gpr_idx_on", "s_set_gpr_idx_idx":
+		return func(w *wave, o *op) {
+			m := &w.shadow.s[regM0]
+			*m = *m&^0xff | uint32(w.scalarBits(&o.src[0]))&0xff
+			if base == "s_set_gpr_idx_on" {
+				*m |= 0xf000
+			}
+		}
 	case "s_setpc", "s_swappc":
 		return func(w *wave, o *op) {
 			if w.scalarBits(&o.src[0]) != ^uint64(0) {
@@ -56,8 +86,8 @@ func scalarShadow(in *isa.Inst, o *op) handler {
 	if in.Enc == isa.SOPP {
 		return nil
 	}
-	reads := strings.HasPrefix(name, "s_addk") || strings.HasPrefix(name, "s_mulk") || strings.HasPrefix(name, "s_cmov") || strings.HasPrefix(name, "s_bitset")
-	readsSCC := strings.HasPrefix(name, "s_addc") || strings.HasPrefix(name, "s_subb") || strings.HasPrefix(name, "s_cmov")
+	reads := strings.HasPrefix(name, "s_addk") || strings.HasPrefix(name, "s_mulk") || strings.HasPrefix(name, "s_bitset")
+	readsSCC := strings.HasPrefix(name, "s_addc") || strings.HasPrefix(name, "s_subb")
 	scc := writesSCC(name)
 	n := int(min(in.NSrc, 3))
 	var widths [3]uint64
@@ -73,7 +103,7 @@ func scalarShadow(in *isa.Inst, o *op) handler {
 			ok = ok && w.scalarBits(&o.src[i])&widths[i] == widths[i]
 		}
 		if reads && o.sd.kind == sdstSGPR {
-			ok = ok && w.shadow.s[o.sd.reg] == ^uint32(0)
+			ok = ok && w.shadow.s[o.sd.reg] == ^uint32(0) && (o.sd.width < 2 || w.shadow.s[o.sd.reg+1] == ^uint32(0))
 		}
 		var d uint64
 		if ok {
@@ -143,6 +173,10 @@ func bitDefined(op string, a, da, b, db uint64) uint64 {
 		return da&db | da&^a | db&b
 	case "s_orn2":
 		return da&db | da&a | db&^b
+	case "s_andn1":
+		return da&db | da&a | db&^b
+	case "s_orn1":
+		return da&db | da&^a | db&b
 	}
 	return da & db
 }
@@ -199,13 +233,35 @@ func shadowScalarBits(name string, wide bool) handler {
 }
 
 // shadowSaveExec is for the instructions that combine exec with a source:
-// the new exec must be defined, the old one, which they return, is.
-func shadowSaveExec(name string) handler {
+// the new exec must be defined. The old one, which saveexec returns, is.
+func shadowSaveExec(name string, old bool) handler {
 	return func(w *wave, o *op) {
 		b, db := w.mask(&o.src[0]), w.maskBits(&o.src[0])
-		d := bitDefined(name, b, db, w.exec, ^uint64(0))
-		w.execDecision(o, d|^w.full)
-		w.settleScalar(o, ^uint64(0))
+		d := bitDefined(name, b, db, w.exec, ^uint64(0)) | ^w.full
+		w.execDecision(o, d)
+		if old {
+			d = ^uint64(0)
+		}
+		w.settleScalar(o, d)
 		w.shadow.scc = true
+	}
+}
+
+// shadowScalarMovrel is for moves between registers that M0 displaces.
+func shadowScalarMovrel(w *wave, o *op) {
+	if w.shadow.s[regM0] != ^uint32(0) {
+		w.g.uninit(w, o, w.firstLane(), "address", "sgpr", "a register is chosen by a value that nobody wrote")
+	}
+	from, to, ok := w.movrelRegs(o)
+	if !ok {
+		return // the instruction refuses
+	}
+	for k := range int32(o.sd.width) {
+		if strings.HasPrefix(o.in.Name, "s_movreld") {
+			w.shadow.s[to+k] = uint32(w.scalarBits(&o.src[0]) >> (32 * k))
+		} else {
+			w.shadow.s[to+k] = w.shadow.s[from+k]
+			w.from.s[to+k] = w.from.s[from+k]
+		}
 	}
 }

@@ -209,6 +209,9 @@ func shadowIndexed(w *wave, o *op) {
 		x.shadow(w, o)
 		return
 	}
+	if w.shadow.s[regM0]&0xff != 0xff && w.exec != 0 {
+		w.g.uninit(w, o, w.firstLane(), "address", "sgpr", "a register is chosen by a value that nobody wrote")
+	}
 	state, err := w.state, w.err
 	if y, ok := w.displace(o, x); ok {
 		x.shadow(w, y)
