@@ -3,6 +3,7 @@ package sim
 import (
 	"math"
 	"math/big"
+	"sort"
 )
 
 // An ieee is a floating-point format for references computed with math/big.
@@ -24,9 +25,11 @@ func (f ieee) isNaN(a uint64) bool { return f.mag(a) > f.inf() }
 func (f ieee) isInf(a uint64) bool { return f.mag(a) == f.inf() }
 func (f ieee) neg(a uint64) bool   { return a&f.sign() != 0 }
 
-// exact is the precision in which sums and products of all formats are
+// exact returns a number of a precision in which sums of products are
 // exact.
-const exact = 4500
+func (f ieee) exact() *big.Float {
+	return new(big.Float).SetPrec(map[int]uint{16: 160, 32: 700, 64: 4400}[f.size])
+}
 
 // value returns the number that finite bits stand for; zeros have signs.
 func (f ieee) value(a uint64) *big.Float {
@@ -37,7 +40,7 @@ func (f ieee) value(a uint64) *big.Float {
 	} else {
 		e = 1
 	}
-	v := new(big.Float).SetPrec(exact).SetUint64(m)
+	v := f.exact().SetUint64(m)
 	v.SetMantExp(v, e-f.bias()-f.man)
 	if f.neg(a) {
 		v.Neg(v)
@@ -60,13 +63,16 @@ func (f ieee) round(v *big.Float) uint64 {
 	// In units of the last place: the exponent of v, but no less than that
 	// of subnormals.
 	e := v.MantExp(nil) - 1 - f.man
+	if e > f.bias() {
+		return s | f.inf()
+	}
 	if low := 1 - f.bias() - f.man; e < low {
 		e = low
 	}
-	u := new(big.Float).SetPrec(exact).SetMantExp(v, -e)
+	u := new(big.Float).SetMantExp(v, -e)
 	u.Abs(u)
 	n, _ := u.Int(nil)
-	rest := new(big.Float).SetPrec(exact).Sub(u, new(big.Float).SetPrec(exact).SetInt(n))
+	rest := new(big.Float).SetPrec(u.Prec()).Sub(u, new(big.Float).SetPrec(u.Prec()).SetInt(n))
 	switch c := rest.Cmp(big.NewFloat(0.5)); {
 	case c > 0, c == 0 && n.Bit(0) == 1:
 		n.Add(n, big.NewInt(1))
@@ -92,7 +98,7 @@ func (f ieee) add(a, b uint64) uint64 {
 		return b
 	}
 	x, y := f.value(a), f.value(b)
-	z := new(big.Float).SetPrec(exact).Add(x, y)
+	z := f.exact().Add(x, y)
 	if z.Sign() == 0 {
 		if x.Signbit() && y.Signbit() {
 			return f.sign()
@@ -110,7 +116,7 @@ func (f ieee) mul(a, b uint64) uint64 {
 	case f.isInf(a) || f.isInf(b):
 		return s | f.inf()
 	}
-	return f.round(new(big.Float).SetPrec(exact).Mul(f.value(a), f.value(b)))
+	return f.round(f.exact().Mul(f.value(a), f.value(b)))
 }
 
 func (f ieee) fma(a, b, c uint64) uint64 {
@@ -123,8 +129,8 @@ func (f ieee) fma(a, b, c uint64) uint64 {
 	case f.isInf(c):
 		return c
 	}
-	p := new(big.Float).SetPrec(exact).Mul(f.value(a), f.value(b))
-	z := new(big.Float).SetPrec(exact).Add(p, f.value(c))
+	p := f.exact().Mul(f.value(a), f.value(b))
+	z := f.exact().Add(p, f.value(c))
 	if z.Sign() == 0 {
 		if p.Signbit() && f.neg(c) {
 			return f.sign()
@@ -200,7 +206,7 @@ func (f ieee) integral(a uint64, round func(float64) float64) uint64 {
 		return a
 	}
 	x, _ := f.value(a).Float64()
-	v := new(big.Float).SetPrec(exact).SetFloat64(round(x))
+	v := f.exact().SetFloat64(round(x))
 	if f.neg(a) && v.Sign() == 0 {
 		return f.sign()
 	}
@@ -244,7 +250,7 @@ func (f ieee) toInt(a uint64, lo, hi int64, round func(float64) float64) int64 {
 }
 
 // fromInt returns n in the format.
-func (f ieee) fromInt(n int64) uint64 { return f.round(new(big.Float).SetPrec(exact).SetInt64(n)) }
+func (f ieee) fromInt(n int64) uint64 { return f.round(f.exact().SetInt64(n)) }
 
 // float returns the value as a float64, exact but for f64's own NaNs.
 func (f ieee) float(a uint64) float64 {
@@ -259,3 +265,83 @@ func (f ieee) float(a uint64) float64 {
 	x, _ := f.value(a).Float64()
 	return x
 }
+
+// flush makes a subnormal a zero of its sign.
+func (f ieee) flush(a uint64) uint64 {
+	if f.mag(a) < 1<<f.man {
+		return a & f.sign()
+	}
+	return a
+}
+
+// mulFlush is mul of flushed operands with a result that is tiny, when
+// rounded as if exponents had no limit, flushed.
+func (f ieee) mulFlush(a, b uint64) uint64 {
+	a, b = f.flush(a), f.flush(b)
+	r := f.mul(a, b)
+	if f.mag(r) == 1<<f.man {
+		v := f.exact().Mul(f.value(a), f.value(b))
+		v.SetPrec(uint(f.man + 1))
+		if v.MantExp(nil)-1 < 1-f.bias() {
+			return r & f.sign()
+		}
+	}
+	return f.flush(r)
+}
+
+func (f ieee) addFlush(a, b uint64) uint64 { return f.flush(f.add(f.flush(a), f.flush(b))) }
+
+// mad is a product and a sum, each rounded and flushed.
+func (f ieee) mad(a, b, c uint64) uint64 { return f.addFlush(f.mulFlush(a, b), c) }
+
+func (f ieee) negated(a uint64) uint64 { return a ^ f.sign() }
+
+// median is the middle of three by order, and the least of what is no NaN
+// where there is one.
+func (f ieee) median(a, b, c uint64) uint64 {
+	if f.isNaN(a) || f.isNaN(b) || f.isNaN(c) {
+		return f.min(f.min(a, b), c)
+	}
+	s := []uint64{a, b, c}
+	sort.Slice(s, func(i, j int) bool { return f.order(s[i]) < f.order(s[j]) })
+	return s[1]
+}
+
+// fract is a-floor(a) rounded, below 1.
+func (f ieee) fract(a uint64) uint64 {
+	if f.isNaN(a) || f.isInf(a) {
+		return f.nan()
+	}
+	v := f.value(a)
+	n, _ := v.Int(nil)
+	d := f.exact().Sub(v, f.exact().SetInt(n))
+	if d.Sign() < 0 {
+		d.Add(d, big.NewFloat(1))
+	}
+	if d.Sign() == 0 {
+		return 0
+	}
+	return min(f.round(d), uint64(f.bias())<<f.man-1)
+}
+
+// frexp splits a into a significand in [0.5, 1) and an exponent.
+func (f ieee) frexp(a uint64) (uint64, int) {
+	if f.isNaN(a) || f.isInf(a) || f.mag(a) == 0 {
+		return a, 0
+	}
+	m := f.exact()
+	e := f.value(a).MantExp(m)
+	return f.round(m), e
+}
+
+func (f ieee) ldexp(a uint64, n int) uint64 {
+	if f.isNaN(a) || f.isInf(a) || f.mag(a) == 0 {
+		return a
+	}
+	n = max(min(n, 5000), -5000)
+	v := f.value(a)
+	return f.round(v.SetMantExp(v, n))
+}
+
+// one returns 1.
+func (f ieee) one() uint64 { return uint64(f.bias()) << f.man }

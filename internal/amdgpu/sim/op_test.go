@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"sync"
 	"testing"
 
 	"github.com/paritycheck/paritycheck/internal/amdgpu/arith"
@@ -15,12 +16,15 @@ type bench struct {
 	w *wave
 }
 
+// testSpecs is allSpecs, made once.
+var testSpecs = sync.OnceValue(allSpecs)
+
 // newBench returns a bench whose wave has all lanes active and 32 VGPRs.
 func newBench(t testing.TB, arch isa.Arch) *bench {
 	n := arch.WaveSize()
 	full := ^uint64(0) >> (64 - n)
 	w := &wave{rows: make([]lanes, firstVGPR+32), exec: full, full: full, n: n, arch: arch, mode: arith.DefaultMode, g: new(group)}
-	return &bench{t, newCompiler(arch, n, allSpecs()), w}
+	return &bench{t, newCompiler(arch, n, testSpecs()), w}
 }
 
 // v is VGPR r.
