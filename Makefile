@@ -21,7 +21,7 @@ lint: ## run golangci-lint, where it is installed
 # lld, rocm-device-libs and HIP's headers, and for PTX the NVRTC that
 # PARITYCHECK_NVRTC names.
 kernels:       ; go run ./kernels/build
-kernels-hip:   ; go run ./kernels/build hip
+kernels-hip:   ; go run ./kernels/build hip faults
 kernels-cuda:  ; go run ./kernels/build cuda
 kernels-check: ; go run ./kernels/build -check
 

@@ -12,13 +12,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-//go:embed hip/*.hip hip/*.h hipnv/*.h cuda/*.cu cuda/*.h
+//go:embed hip/*.hip hip/*.h hipnv/*.h cuda/*.cu cuda/*.h faults/*.hip faults/*.h
 //go:embed prebuilt/*.hsaco.gz prebuilt/*.ptx.gz prebuilt/manifest.json
 var files embed.FS
 
@@ -27,13 +28,18 @@ const (
 	HIP   = "hip"
 	CUDA  = "cuda"
 	HIPNV = "hipnv" // the HIP sources for NVRTC, with HIP's names as a header
+	// FAULT is HIP with a mistake in every kernel, by which the judge is
+	// tested. Its sources include the headers of HIP.
+	FAULT = "faults"
 )
 
-// dialects gives where a dialect's sources lie, and how they end.
-var dialects = map[string]struct{ folder, ext string }{
-	HIP:   {"hip", ".hip"},
-	CUDA:  {"cuda", ".cu"},
-	HIPNV: {"hip", ".hip"},
+// dialects gives where a dialect's sources lie, how they end and where
+// else the headers are that they include.
+var dialects = map[string]struct{ folder, ext, headers string }{
+	HIP:   {"hip", ".hip", ""},
+	CUDA:  {"cuda", ".cu", ""},
+	HIPNV: {"hip", ".hip", ""},
+	FAULT: {"faults", ".hip", "hip"},
 }
 
 // Flags returns the compiler flags that decide a dialect's arithmetic and
@@ -41,7 +47,7 @@ var dialects = map[string]struct{ folder, ext string }{
 // passes them, so that it gets the arithmetic of the prebuilt objects: a
 // product is fused where the source says so and nowhere else.
 func Flags(dialect string) []string {
-	if dialect == HIP {
+	if dialect == HIP || dialect == FAULT {
 		return []string{"-O3", "-ffp-contract=off"}
 	}
 	return []string{"--std=c++17", "--fmad=false"}
@@ -49,8 +55,15 @@ func Flags(dialect string) []string {
 
 // Families returns the stems of the device sources, sorted: each is a
 // file in kernels/hip and one in kernels/cuda.
-func Families() []string {
-	entries, err := files.ReadDir("hip")
+func Families() []string { return stems("hip") }
+
+// FaultFamilies returns the families that have kernels with planted
+// faults, sorted.
+func FaultFamilies() []string { return stems("faults") }
+
+// stems lists the .hip files of a folder.
+func stems(folder string) []string {
+	entries, err := files.ReadDir(folder)
 	if err != nil {
 		panic("kernels: " + err.Error()) // embedded
 	}
@@ -67,6 +80,30 @@ func Families() []string {
 // as "gfx90a". The error wraps fs.ErrNotExist where there is none.
 func Object(family, arch string) ([]byte, error) {
 	return unpack(fmt.Sprintf("%s for %s", family, arch), family+"."+arch+".hsaco.gz")
+}
+
+// FaultObject returns the code object of a family's faults, each a kernel
+// called KERNEL__FAULT after the kernel that it is a wrong port of. There
+// is one for an architecture of each wave size, gfx90a and gfx1030. The
+// error wraps fs.ErrNotExist where there is none.
+func FaultObject(family, arch string) ([]byte, error) {
+	return unpack(fmt.Sprintf("the faults of %s for %s", family, arch), faultPrefix+family+"."+arch+".hsaco.gz")
+}
+
+// faultPrefix begins the names of objects with faults.
+const faultPrefix = "faults."
+
+// FaultSymbols returns the kernels of a family's faults, sorted.
+func FaultSymbols(family string) ([]string, error) {
+	src, headers, err := Source(FAULT, family)
+	if err != nil {
+		return nil, err
+	}
+	sigs, err := ParseSignatures(src, headers)
+	if err != nil {
+		return nil, fmt.Errorf("%s/%s: %w", FAULT, family, err)
+	}
+	return slices.Sorted(maps.Keys(sigs)), nil
 }
 
 // PTX returns the PTX of a family. The error wraps fs.ErrNotExist where
@@ -108,7 +145,7 @@ func unpack(what, name string) ([]byte, error) {
 func Source(dialect, family string) (src string, headers map[string]string, err error) {
 	d, ok := dialects[dialect]
 	if !ok {
-		return "", nil, fmt.Errorf("unknown dialect %q: must be hip, cuda or hipnv", dialect)
+		return "", nil, fmt.Errorf("unknown dialect %q: must be hip, cuda, hipnv or faults", dialect)
 	}
 	name := d.folder + "/" + family + d.ext
 	data, err := files.ReadFile(name)
@@ -116,7 +153,7 @@ func Source(dialect, family string) (src string, headers map[string]string, err 
 		return "", nil, fmt.Errorf("no source %s: families are %s: %w", name, strings.Join(Families(), " "), err)
 	}
 	headers = map[string]string{}
-	if err := includes(headers, d.folder, string(data)); err != nil {
+	if err := includes(headers, []string{d.folder, d.headers}, string(data)); err != nil {
 		return "", nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if dialect == HIPNV {
@@ -129,21 +166,38 @@ func Source(dialect, family string) (src string, headers map[string]string, err 
 	return string(data), headers, nil
 }
 
+// HeaderPath is the path in kernels of a header that a dialect's source
+// includes by name.
+func HeaderPath(dialect, name string) string {
+	d := dialects[dialect]
+	if _, err := fs.Stat(files, path.Join(d.folder, name)); err != nil && d.headers != "" {
+		return path.Join(d.headers, name)
+	}
+	return path.Join(d.folder, name)
+}
+
 var include = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*"([^"]+)"`)
 
-// includes adds to headers what src includes, directly or not.
-func includes(headers map[string]string, folder, src string) error {
+// includes adds to headers what src includes, directly or not, from the
+// first of folders that has it.
+func includes(headers map[string]string, folders []string, src string) error {
 	for _, m := range include.FindAllStringSubmatch(src, -1) {
 		name := m[1]
 		if _, ok := headers[name]; ok {
 			continue
 		}
-		data, err := files.ReadFile(path.Join(folder, name))
+		var data []byte
+		err := fs.ErrNotExist
+		for _, folder := range folders {
+			if errors.Is(err, fs.ErrNotExist) && folder != "" {
+				data, err = files.ReadFile(path.Join(folder, name))
+			}
+		}
 		if err != nil {
 			return fmt.Errorf("including %q: %w", name, err)
 		}
 		headers[name] = string(data)
-		if err := includes(headers, folder, string(data)); err != nil {
+		if err := includes(headers, folders, string(data)); err != nil {
 			return err
 		}
 	}
@@ -182,7 +236,8 @@ func ReadManifest() (*Manifest, error) {
 }
 
 // Archs returns the architectures that a family has prebuilt objects for,
-// sorted: AMD's, and the virtual one of its PTX.
+// sorted: AMD's, and the virtual one of its PTX. Those of its faults do
+// not count.
 func Archs(family string) ([]string, error) {
 	m, err := ReadManifest()
 	if err != nil {
@@ -190,7 +245,7 @@ func Archs(family string) ([]string, error) {
 	}
 	var archs []string
 	for _, o := range m.Objects {
-		if o.Family == family {
+		if o.Family == family && !strings.HasPrefix(o.File, faultPrefix) {
 			archs = append(archs, o.Arch)
 		}
 	}

@@ -28,7 +28,7 @@ func stale(m *Manifest) []string {
 		}
 		want := map[string]string{o.Source: hash([]byte(src))}
 		for name, text := range headers {
-			want[dialect+"/"+name] = hash([]byte(text))
+			want[HeaderPath(dialect, name)] = hash([]byte(text))
 		}
 		for name, h := range want {
 			if o.Sources[name] != h {
@@ -47,6 +47,13 @@ func stale(m *Manifest) []string {
 	}
 	for _, f := range Families() {
 		for _, name := range []string{f + ".gfx90a.hsaco.gz", f + ".gfx1030.hsaco.gz", f + ".gfx1100.hsaco.gz", f + ".ptx.gz"} {
+			if !slices.ContainsFunc(m.Objects, func(o Built) bool { return o.File == name }) {
+				bad = append(bad, name+": was not built")
+			}
+		}
+	}
+	for _, f := range FaultFamilies() {
+		for _, name := range []string{"faults." + f + ".gfx90a.hsaco.gz", "faults." + f + ".gfx1030.hsaco.gz"} {
 			if !slices.ContainsFunc(m.Objects, func(o Built) bool { return o.File == name }) {
 				bad = append(bad, name+": was not built")
 			}

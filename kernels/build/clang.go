@@ -18,6 +18,9 @@ import (
 // wave32 RDNA2 and RDNA3.
 var amdArchs = []string{"gfx90a", "gfx1030", "gfx1100"}
 
+// faultArchs are one of each wave size: more would show nothing new.
+var faultArchs = []string{"gfx90a", "gfx1030"}
+
 // clangFlags decide the object, beside kernels.Flags.
 var clangFlags = []string{
 	// Findings name the source line. The code is the same without.
@@ -114,19 +117,37 @@ func hipVersion(header string) (string, error) {
 	return fmt.Sprintf("%s.%s.%s", parts[0][2], parts[1][2], parts[2][2]), nil
 }
 
-func (c *clang) jobs(family string) ([]*job, error) {
-	src, headers, err := kernels.Source(kernels.HIP, family)
+// A hipDialect is one dialect that clang compiles.
+type hipDialect struct {
+	*clang
+	name string
+}
+
+func (d hipDialect) families() []string {
+	if d.name == kernels.FAULT {
+		return kernels.FaultFamilies()
+	}
+	return kernels.Families()
+}
+
+func (d hipDialect) jobs(family string) ([]*job, error) {
+	c := d.clang
+	src, headers, err := kernels.Source(d.name, family)
 	if err != nil {
 		return nil, err
 	}
+	archs, prefix := amdArchs, ""
+	if d.name == kernels.FAULT {
+		archs, prefix = faultArchs, kernels.FAULT+"."
+	}
 	var jobs []*job
-	for _, arch := range amdArchs {
-		j := &job{Built: describe(kernels.HIP, family, src, headers)}
-		j.File = family + "." + arch + ".hsaco.gz"
+	for _, arch := range archs {
+		j := &job{Built: describe(d.name, family, src, headers)}
+		j.File = prefix + family + "." + arch + ".hsaco.gz"
 		j.Arch = arch
 		j.Compiler = c.version
 		j.Packages = c.packages
-		j.Flags = slices.Concat([]string{"--offload-arch=" + arch}, kernels.Flags(kernels.HIP), clangFlags)
+		j.Flags = slices.Concat([]string{"--offload-arch=" + arch}, kernels.Flags(d.name), clangFlags)
 		j.compile = func() ([]byte, error) { return c.compile(j, src, headers) }
 		jobs = append(jobs, j)
 	}
@@ -141,14 +162,17 @@ func (c *clang) compile(j *job, src string, headers map[string]string) ([]byte, 
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	if err := os.Mkdir(filepath.Join(dir, "hip"), 0o777); err != nil {
-		return nil, err
+	for _, folder := range []string{kernels.HIP, kernels.FAULT} {
+		if err := os.Mkdir(filepath.Join(dir, folder), 0o777); err != nil {
+			return nil, err
+		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, j.Source), []byte(src), 0o666); err != nil {
 		return nil, err
 	}
+	source, _, _ := strings.Cut(j.Source, "/")
 	for name, text := range headers {
-		if err := os.WriteFile(filepath.Join(dir, "hip", name), []byte(text), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, kernels.HeaderPath(source, name)), []byte(text), 0o666); err != nil {
 			return nil, err
 		}
 	}
@@ -157,7 +181,7 @@ func (c *clang) compile(j *job, src string, headers map[string]string) ([]byte, 
 			"--rocm-path=" + c.rocm, "--rocm-device-lib-path=" + c.bitcode,
 			"-ffile-compilation-dir=kernels", "-ffile-prefix-map=" + dir + "=kernels"},
 		j.Flags,
-		[]string{j.Source, "-o", "object"})
+		[]string{"-iquote", kernels.HIP, j.Source, "-o", "object"})
 	cmd := exec.Command(c.path, args...)
 	cmd.Dir = dir
 	var stderr bytes.Buffer

@@ -1,9 +1,9 @@
-// Build compiles the device code of kernels/hip and kernels/cuda into
-// kernels/prebuilt and writes its manifest. Run it from the root of the
+// Build compiles the device code of kernels/hip, kernels/cuda and
+// kernels/faults into kernels/prebuilt and writes its manifest. Run it from the root of the
 // repository, through make:
 //
-//	make kernels          both, where out of date
-//	make kernels-hip      AMD code objects
+//	make kernels          all, where out of date
+//	make kernels-hip      AMD code objects, those of faults too
 //	make kernels-cuda     PTX
 //	make kernels-check    rebuild everything and compare
 //
@@ -43,6 +43,8 @@ func main() {
 
 // A compiler turns the sources of one dialect into objects.
 type compiler interface {
+	// families lists what there is.
+	families() []string
 	// jobs lists what to build for a family.
 	jobs(family string) ([]*job, error)
 }
@@ -56,7 +58,7 @@ type job struct {
 func run(args []string, stdout io.Writer) error {
 	fs := flag.NewFlagSet("kernels/build", flag.ContinueOnError)
 	check := fs.Bool("check", false, "rebuild everything, compare with the committed objects and write nothing")
-	clang := fs.String("clang", "clang-19", "the `command` that compiles HIP")
+	command := fs.String("clang", "clang-19", "the `command` that compiles HIP")
 	rocm := fs.String("rocm", "/usr", "the `folder` that holds include/hip")
 	bitcode := fs.String("bitcode", "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", "the `folder` of AMD's device libraries")
 	if err := fs.Parse(args); err != nil {
@@ -64,7 +66,7 @@ func run(args []string, stdout io.Writer) error {
 	}
 	dialects := fs.Args()
 	if len(dialects) == 0 {
-		dialects = []string{kernels.HIP, kernels.CUDA}
+		dialects = []string{kernels.HIP, kernels.FAULT, kernels.CUDA}
 	}
 	if _, err := os.Stat(prebuilt); err != nil {
 		return fmt.Errorf("%s is not here: run from the root of the repository", prebuilt)
@@ -80,20 +82,24 @@ func run(args []string, stdout io.Writer) error {
 		return err
 	}
 	var jobs []*job
+	var hip *clang // its folder is made once
 	for _, d := range dialects {
 		var c compiler
 		switch d {
-		case kernels.HIP:
-			c, err = newClang(*clang, *rocm, *bitcode, tmp)
+		case kernels.HIP, kernels.FAULT:
+			if hip == nil {
+				hip, err = newClang(*command, *rocm, *bitcode, tmp)
+			}
+			c = hipDialect{hip, d}
 		case kernels.CUDA:
 			c, err = openNVRTC()
 		default:
-			err = fmt.Errorf("unknown dialect %q: must be hip or cuda", d)
+			err = fmt.Errorf("unknown dialect %q: must be hip, faults or cuda", d)
 		}
 		if err != nil {
 			return err
 		}
-		for _, f := range kernels.Families() {
+		for _, f := range c.families() {
 			js, err := c.jobs(f)
 			if err != nil {
 				return err
@@ -234,14 +240,17 @@ func sameInputs(was *kernels.Built, j *job) bool {
 
 // describe fills in what every dialect's Built has of a source.
 func describe(dialect, family string, src string, headers map[string]string) kernels.Built {
-	ext := map[string]string{kernels.HIP: ".hip", kernels.CUDA: ".cu"}[dialect]
+	ext := ".hip"
+	if dialect == kernels.CUDA {
+		ext = ".cu"
+	}
 	b := kernels.Built{
 		Family: family,
 		Source: dialect + "/" + family + ext,
 	}
 	b.Sources = map[string]string{b.Source: hash([]byte(src))}
 	for name, text := range headers {
-		b.Sources[dialect+"/"+name] = hash([]byte(text))
+		b.Sources[kernels.HeaderPath(dialect, name)] = hash([]byte(text))
 	}
 	return b
 }

@@ -33,6 +33,8 @@ func openNVRTC() (nvrtc, error) {
 	return nvrtc{c}, nil
 }
 
+func (nvrtc) families() []string { return kernels.Families() }
+
 func (c nvrtc) jobs(family string) ([]*job, error) {
 	src, headers, err := kernels.Source(kernels.CUDA, family)
 	if err != nil {
