@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -65,7 +66,12 @@ func openOutput(path string) (*outputFile, error) {
 
 // write renders run and puts the file into place.
 func (o *outputFile) write(run *runner.Run, opts report.Options) error {
-	err := report.Write(o.f, run, o.format, opts)
+	return o.put(func(w io.Writer) error { return report.Write(w, run, o.format, opts) })
+}
+
+// put lets render write the file and puts it into place.
+func (o *outputFile) put(render func(io.Writer) error) error {
+	err := render(o.f)
 	if e := o.f.Close(); err == nil {
 		err = e
 	}

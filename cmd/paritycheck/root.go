@@ -114,6 +114,7 @@ Exit codes:
 		newRunCmd(doRun),
 		newListCmd(),
 		newExplainCmd(doExplain),
+		newMutateCmd(doMutate),
 		newDoctorCmd(doDoctor),
 		newCompileCmd(),
 	)

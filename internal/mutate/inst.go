@@ -3,13 +3,16 @@ package mutate
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"debug/elf"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/paritycheck/paritycheck/internal/amdgpu/isa"
+	"github.com/paritycheck/paritycheck/internal/compare"
 	"github.com/paritycheck/paritycheck/internal/ops"
 )
 
@@ -37,16 +40,16 @@ func noEffect(name string) bool {
 	return strings.HasPrefix(name, "s_waitcnt")
 }
 
-// instructions decodes the kernel called symbol of an unbundled code
-// object. offsets are theirs in the file.
-func instructions(arch isa.Arch, image []byte, symbol string) (insts []isa.Inst, offsets []int, err error) {
+// extent finds the code of the kernel called symbol in an unbundled code
+// object.
+func extent(image []byte, symbol string) (at, end int, err error) {
 	f, err := elf.NewFile(bytes.NewReader(image))
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading the code object: %w", err)
+		return 0, 0, fmt.Errorf("reading the code object: %w", err)
 	}
 	symbols, err := f.Symbols()
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading the code object's symbols: %w", err)
+		return 0, 0, fmt.Errorf("reading the code object's symbols: %w", err)
 	}
 	for _, s := range symbols {
 		if s.Name != symbol || elf.ST_TYPE(s.Info) != elf.STT_FUNC || int(s.Section) >= len(f.Sections) {
@@ -56,20 +59,40 @@ func instructions(arch isa.Arch, image []byte, symbol string) (insts []isa.Inst,
 		at := int(s.Value - sec.Addr + sec.Offset)
 		end := at + int(s.Size)
 		if at < 0 || end > len(image) || at > end {
-			return nil, nil, fmt.Errorf("kernel %s lies outside the file", symbol)
+			return 0, 0, fmt.Errorf("kernel %s lies outside the file", symbol)
 		}
-		for at < end {
-			in, err := isa.Decode(arch, image[at:end], uint64(at))
-			if err != nil {
-				break // padding behind the code
-			}
-			insts = append(insts, in)
-			offsets = append(offsets, at)
-			at += int(in.Size)
-		}
-		return insts, offsets, nil
+		return at, end, nil
 	}
-	return nil, nil, fmt.Errorf("the code object has no kernel %s", symbol)
+	return 0, 0, fmt.Errorf("the code object has no kernel %s", symbol)
+}
+
+// instructions decodes the kernel called symbol of an unbundled code
+// object. offsets are theirs in the file.
+func instructions(arch isa.Arch, image []byte, symbol string) (insts []isa.Inst, offsets []int, err error) {
+	at, end, err := extent(image, symbol)
+	if err != nil {
+		return nil, nil, err
+	}
+	for at < end {
+		in, err := isa.Decode(arch, image[at:end], uint64(at))
+		if err != nil {
+			break // padding behind the code
+		}
+		insts = append(insts, in)
+		offsets = append(offsets, at)
+		at += int(in.Size)
+	}
+	return insts, offsets, nil
+}
+
+// CodeHash identifies the instructions of the kernel called symbol.
+func CodeHash(image []byte, symbol string) (string, error) {
+	at, end, err := extent(image, symbol)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(image[at:end])
+	return hex.EncodeToString(sum[:8]), nil
 }
 
 // draw picks an edit of the kernel. Half of the edits that can be drop an
@@ -146,22 +169,25 @@ func Instructions(ctx context.Context, o *ops.Op, v ops.Variant, image func(arch
 		if err != nil {
 			return list, err
 		}
-		cases := o.Cases(v, opts.Level)
+		cases := remember(o.Cases(v, opts.Level))
 		good, err := launch(ctx, &opts, name, object, cases)
 		if err != nil {
 			return list, err
 		}
 		for _, r := range good {
-			if r.Status != "pass" {
+			if r.Status != compare.Pass {
 				return list, fmt.Errorf("%s on %s is %s before anything is planted: fix that first", r.Case, name, r.Status)
 			}
 		}
 		r := ops.NewRand(opts.Seed, "mutants of "+kernel+" on "+name)
-		for range opts.Samples {
-			e, err := draw(arch, object, insts, offsets, r)
-			if err != nil {
+		edits := make([]edit, opts.Samples)
+		for i := range edits {
+			if edits[i], err = draw(arch, object, insts, offsets, r); err != nil {
 				return list, fmt.Errorf("%s on %s: %w", kernel, name, err)
 			}
+		}
+		mutants, err := each(ctx, &opts, len(edits), func(ctx context.Context, i int) (Mutant, error) {
+			e := &edits[i]
 			bad := bytes.Clone(object)
 			copy(bad[e.offset:], e.code)
 			m := Mutant{
@@ -170,15 +196,13 @@ func Instructions(ctx context.Context, o *ops.Op, v ops.Variant, image func(arch
 			}
 			results, err := launch(ctx, &opts, name, bad, cases)
 			if err != nil {
-				return list, err
+				return m, err
 			}
-			if err := judge(&m, results, good); err != nil {
-				return list, err
-			}
-			list = append(list, m)
-			if opts.Progress != nil {
-				opts.Progress(m)
-			}
+			return m, judge(&m, results, good)
+		})
+		list = append(list, mutants...)
+		if err != nil {
+			return list, err
 		}
 	}
 	return list, nil

@@ -11,8 +11,11 @@ package mutate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/paritycheck/paritycheck/internal/compare"
 	"github.com/paritycheck/paritycheck/internal/gpu"
@@ -47,18 +50,24 @@ type Mutant struct {
 	Name    string  `json:"name"` // the fault's name, or the change: "v_add_f32 v1, v2, v3 -> v_sub_f32 v1, v2, v3"
 	At      string  `json:"at,omitempty"`
 	Outcome Outcome `json:"outcome"`
-	Cases   int     `json:"cases"`
-	Failing int     `json:"failing"`          // cases that failed
+	Cases   int     `json:"cases"`            // that ran: all, or up to the first that failed
 	Changed int     `json:"changed"`          // cases whose output differs from the good kernel's
 	Verdict string  `json:"verdict"`          // of the first failing case, or the worst
 	Case    string  `json:"case,omitempty"`   // that case
 	Detail  string  `json:"detail,omitempty"` // what gave it away, or what it changed
 }
 
-// A Score sums up the mutants of an op on all targets.
+// The kinds of mutants that are scored apart.
+const (
+	NamedFaults = "named"
+	Instruction = "instruction"
+)
+
+// A Score sums up the mutants of one kind of an op on all targets.
 type Score struct {
 	Op       string `json:"op"`
 	Family   string `json:"family"`
+	Kind     string `json:"kind"` // NamedFaults or Instruction
 	Planted  int    `json:"planted"`
 	Caught   int    `json:"caught"`
 	Warned   int    `json:"warned"`
@@ -100,14 +109,34 @@ func (s *Score) add(m Mutant) {
 	s.Planted++
 }
 
-// Scores sums mutants by op, in their order.
+// Add adds the counts of t.
+func (s *Score) Add(t Score) {
+	s.Planted += t.Planted
+	s.Caught += t.Caught
+	s.Warned += t.Warned
+	s.Survived += t.Survived
+	s.Inert += t.Inert
+	s.Twins += t.Twins
+	s.Rejected += t.Rejected
+}
+
+// ScoreKind is the kind under which m is scored.
+func (m Mutant) ScoreKind() string {
+	if m.Kind == named || m.Kind == twin {
+		return NamedFaults
+	}
+	return Instruction
+}
+
+// Scores sums mutants by op and kind, in their order.
 func Scores(mutants []Mutant) []Score {
 	var list []Score
 	for _, m := range mutants {
-		i := slices.IndexFunc(list, func(s Score) bool { return s.Op == m.Op })
+		kind := m.ScoreKind()
+		i := slices.IndexFunc(list, func(s Score) bool { return s.Op == m.Op && s.Kind == kind })
 		if i < 0 {
 			i = len(list)
-			list = append(list, Score{Op: m.Op, Family: m.Family})
+			list = append(list, Score{Op: m.Op, Family: m.Family, Kind: kind})
 		}
 		list[i].add(m)
 	}
@@ -119,7 +148,7 @@ type Options struct {
 	Seed    uint64
 	Samples int // instruction mutants for each op and target
 	Level   ops.Level
-	Jobs    int
+	Jobs    int // mutants at a time; 0 is one for each processor
 	// Open opens an interpreter for arch, with a step limit that a runaway
 	// mutant meets soon.
 	Open func(arch string) (gpu.Device, error)
@@ -130,7 +159,8 @@ type Options struct {
 	Progress func(Mutant)
 }
 
-// launch runs cases with image and returns a result for each.
+// launch runs cases with image, one after another, until one fails, and
+// returns a result for each that ran.
 func launch(ctx context.Context, opts *Options, arch string, image []byte, cases []ops.Case) ([]runner.Result, error) {
 	t := runner.Target{
 		Name:  "hip@" + arch,
@@ -138,11 +168,121 @@ func launch(ctx context.Context, opts *Options, arch string, image []byte, cases
 		Open:  func() (gpu.Device, error) { return opts.Open(arch) },
 		Image: func(gpu.Device, string) ([]byte, error) { return image, nil },
 	}
-	run, err := runner.Execute(ctx, cases, []runner.Target{t}, runner.Options{Seed: opts.Seed, Level: opts.Level, Jobs: opts.Jobs})
-	if err != nil {
+	end, stop := context.WithCancel(ctx)
+	defer stop()
+	ropts := runner.Options{Seed: opts.Seed, Level: opts.Level, Jobs: 1}
+	ropts.Progress = func(p runner.Progress) {
+		if slices.ContainsFunc(p.Results, failed) {
+			stop()
+		}
+	}
+	run, err := runner.Execute(end, cases, []runner.Target{t}, ropts)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil && end.Err() == nil {
 		return nil, err
 	}
-	return run.Results, nil
+	// The next case may have begun before the end was seen.
+	if i := slices.IndexFunc(run.Results, failed); i >= 0 {
+		return run.Results[:i+1], nil
+	}
+	return run.Results, err
+}
+
+func failed(r runner.Result) bool { return r.Status == compare.Fail }
+
+// remember returns cases whose inputs and truth are made once, for they
+// are the same for every mutant.
+func remember(cases []ops.Case) []ops.Case {
+	if len(cases) == 0 {
+		return nil
+	}
+	o := *cases[0].Op
+	var mu sync.Mutex
+	type made struct {
+		bind, expect sync.Once
+		problem      *ops.Problem
+		want         *compare.Expected
+	}
+	all := map[string]*made{}
+	find := func(c *ops.Case) *made {
+		mu.Lock()
+		defer mu.Unlock()
+		m := all[c.Name()]
+		if m == nil {
+			m = &made{}
+			all[c.Name()] = m
+		}
+		return m
+	}
+	bind, expect := o.Bind, o.Expect
+	o.Bind = func(c *ops.Case, r *ops.Rand) *ops.Problem {
+		m := find(c)
+		m.bind.Do(func() { m.problem = bind(c, r) })
+		p := *m.problem
+		p.Case = c // which names the kernel to launch
+		return &p
+	}
+	o.Expect = func(p *ops.Problem) *compare.Expected {
+		m := find(p.Case)
+		m.expect.Do(func() { m.want = expect(p) })
+		return m.want
+	}
+	out := slices.Clone(cases)
+	for i := range out {
+		out[i].Op = &o
+	}
+	return out
+}
+
+// each calls f for 0 to n-1, opts.Jobs at a time, and returns the mutants
+// in order. The first error ends it, with the mutants before it.
+func each(ctx context.Context, opts *Options, n int, f func(ctx context.Context, i int) (Mutant, error)) ([]Mutant, error) {
+	jobs := opts.Jobs
+	if jobs <= 0 {
+		jobs = runtime.GOMAXPROCS(0)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	list, errs := make([]Mutant, n), make([]error, n)
+	next := make(chan int)
+	var wg sync.WaitGroup
+	var mu sync.Mutex // Progress is not called twice at once
+	for range min(jobs, n) {
+		wg.Go(func() {
+			for i := range next {
+				if errs[i] = ctx.Err(); errs[i] == nil {
+					list[i], errs[i] = f(ctx, i)
+				}
+				switch {
+				case errs[i] != nil:
+					stop()
+				case opts.Progress != nil:
+					mu.Lock()
+					opts.Progress(list[i])
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	first := n
+	var err error
+	for i := range errs {
+		if errs[i] == nil {
+			continue
+		}
+		first = min(first, i)
+		if err == nil || errors.Is(err, context.Canceled) { // the cause, not its effects
+			err = errs[i]
+		}
+	}
+	return list[:first], err
 }
 
 // judge fills in what results, of a mutant, say beside good, those of the
@@ -162,7 +302,6 @@ func judge(m *Mutant, results, good []runner.Result) error {
 		}
 		switch r.Status {
 		case compare.Fail:
-			m.Failing++
 			if first < 0 {
 				first = i
 			}
@@ -203,16 +342,4 @@ func (m *Mutant) give(r *runner.Result) {
 			m.Detail = r.Judgement.Hints[0]
 		}
 	}
-}
-
-// withKernel returns copies of the cases of o's variant v that launch
-// symbol in place of the op's own kernel. Inputs and truth stay the same.
-func withKernel(o *ops.Op, v ops.Variant, level ops.Level, symbol string) []ops.Case {
-	planted := *o
-	planted.Symbol = symbol
-	cases := o.Cases(v, level)
-	for i := range cases {
-		cases[i].Op = &planted
-	}
-	return cases
 }

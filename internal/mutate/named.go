@@ -6,15 +6,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/paritycheck/paritycheck/internal/amdgpu/isa"
 	"github.com/paritycheck/paritycheck/internal/ops"
 )
 
-// twin marks the corrected kernel that stands beside named faults.
-const twin = "twin"
+// The kinds of mutants that have names.
+const (
+	named = "named"
+	twin  = "twin" // the corrected kernel that stands beside named faults
+)
 
 // A Fault is a kernel with one mistake, or a twin without any. Its symbol
 // is that of the op's kernel, two underscores and the fault's name, as in
-// softmax_f32__no_max; a twin's name begins with "twin".
+// softmax_f32__no_max; a twin's name begins with "twin". A name that ends
+// in _w32 or _w64 is a mistake in waves of so many lanes alone: in those
+// of the other size the kernel is right, and counts as a twin.
 type Fault struct {
 	Op      *ops.Op
 	Variant ops.Variant
@@ -22,8 +28,16 @@ type Fault struct {
 	Symbol  string
 }
 
-// Twin reports whether f is a corrected kernel.
-func (f Fault) Twin() bool { return strings.HasPrefix(f.Name, twin) }
+// Twin reports whether f is right where waves have so many lanes.
+func (f Fault) Twin(lanes int) bool {
+	switch {
+	case strings.HasSuffix(f.Name, "_w32"):
+		return lanes != 32
+	case strings.HasSuffix(f.Name, "_w64"):
+		return lanes != 64
+	}
+	return strings.HasPrefix(f.Name, twin)
+}
 
 // Faults finds the op and the variant of each symbol. A symbol that
 // belongs to no op is an error: the fault would never be planted.
@@ -50,36 +64,37 @@ func Faults(all []*ops.Op, symbols []string) ([]Fault, error) {
 // Named plants each fault on each architecture. image returns the object
 // that holds it.
 func Named(ctx context.Context, faults []Fault, image func(f Fault, arch string) ([]byte, error), opts Options) ([]Mutant, error) {
-	var list []Mutant
+	cases := map[string][]ops.Case{} // by kernel
 	for _, f := range faults {
-		for _, arch := range opts.Archs {
-			m, err := plant(ctx, f, arch, image, opts)
-			if err != nil {
-				return list, err
-			}
-			list = append(list, m)
-			if opts.Progress != nil {
-				opts.Progress(m)
-			}
+		if k := f.Op.Kernel(f.Variant); cases[k] == nil {
+			cases[k] = remember(f.Op.Cases(f.Variant, opts.Level))
 		}
 	}
-	return list, nil
+	n := len(opts.Archs)
+	return each(ctx, &opts, len(faults)*n, func(ctx context.Context, i int) (Mutant, error) {
+		f := faults[i/n]
+		return plant(ctx, f, opts.Archs[i%n], cases[f.Op.Kernel(f.Variant)], image, &opts)
+	})
 }
 
-func plant(ctx context.Context, f Fault, arch string, image func(f Fault, arch string) ([]byte, error), opts Options) (Mutant, error) {
-	m := Mutant{Op: f.Op.Name, Family: f.Op.Family, Kernel: f.Op.Kernel(f.Variant), Target: "hip@" + arch, Kind: "named", Name: f.Name}
+func plant(ctx context.Context, f Fault, arch string, cases []ops.Case, image func(f Fault, arch string) ([]byte, error), opts *Options) (Mutant, error) {
+	m := Mutant{Op: f.Op.Name, Family: f.Op.Family, Kernel: f.Op.Kernel(f.Variant), Target: "hip@" + arch, Kind: named, Name: f.Name}
+	a, err := isa.ParseArch(arch)
+	if err != nil {
+		return m, err
+	}
 	object, err := image(f, arch)
 	if err != nil {
 		return m, err
 	}
-	results, err := launch(ctx, &opts, arch, object, withKernel(f.Op, f.Variant, opts.Level, f.Symbol))
+	results, err := launch(ctx, opts, arch, object, withKernel(cases, f.Symbol))
 	if err != nil {
 		return m, err
 	}
 	if err := judge(&m, results, nil); err != nil {
 		return m, err
 	}
-	if f.Twin() {
+	if f.Twin(a.WaveSize()) {
 		m.Kind = twin
 		if m.Outcome == Survived { // nothing to find, and nothing found
 			m.Outcome = Passed
@@ -88,4 +103,19 @@ func plant(ctx context.Context, f Fault, arch string, image func(f Fault, arch s
 		}
 	}
 	return m, nil
+}
+
+// withKernel returns copies of cases that launch symbol in place of the
+// op's own kernel. Inputs and truth stay the same.
+func withKernel(cases []ops.Case, symbol string) []ops.Case {
+	if len(cases) == 0 {
+		return nil
+	}
+	planted := *cases[0].Op
+	planted.Symbol = symbol
+	cases = slices.Clone(cases)
+	for i := range cases {
+		cases[i].Op = &planted
+	}
+	return cases
 }

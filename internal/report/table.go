@@ -91,6 +91,17 @@ func Grid(w io.Writer, head []string, right []bool, rows [][]string) error {
 	return grid(w, head, right, cleaned, false)
 }
 
+// MarkdownGrid writes what Grid does as a table in Markdown.
+func MarkdownGrid(w io.Writer, head []string, right []bool, rows [][]string) error {
+	cleaned := make([][]string, len(rows))
+	for i, r := range rows {
+		for _, c := range r {
+			cleaned[i] = append(cleaned[i], strings.ReplaceAll(clean(c), "|", `\|`))
+		}
+	}
+	return grid(w, head, right, cleaned, true)
+}
+
 // grid keeps rows until it returns.
 func grid(w io.Writer, head []string, right []bool, rows [][]string, markdown bool) error {
 	align := make(tw.Alignment, len(head))
