@@ -118,7 +118,7 @@ func TestUsage(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"sycl"}, "must be hip or cuda"},
+		{[]string{"sycl"}, "must be hip, faults or cuda"},
 		{[]string{"cuda"}, "PARITYCHECK_NVRTC"},
 		{[]string{"-clang", "nonexistent-clang", "hip"}, "nonexistent-clang"},
 	} {
