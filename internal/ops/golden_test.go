@@ -4,3 +4,5 @@ package ops
 var goldenRand = [...]uint64{0x7304433ca222201e, 0x88c1bae1d0585456, 0x938a24c123af3266}
 
 const goldenRopeInputs = "18f5b4ff9b7d5a80453fe27fcdd14c4340b26891cf56826a2d07487420642d10"
+
+const goldenUnaryInputs = "94631b24c34baf94ae5f503f21fedfcdb15b91b6d538efe5390dfb4fa6159b99"

@@ -50,13 +50,6 @@ func unaryInputs(f *unary, class string, d tensor.DType, r *Rand, n int) *tensor
 			list = edges(f, d, Thorough)
 		}
 		return generate(d, []int{n}, func(i int) float64 { return list[i] })
-	case "codes":
-		list := someCodes(f, d)
-		t := tensor.New(d, n)
-		for i, b := range list {
-			t.SetBits(i, b)
-		}
-		return t
 	case "exhaustive":
 		t := tensor.New(d, n)
 		for i := range n {
@@ -126,38 +119,6 @@ func edges(f *unary, d tensor.DType, level Level) []float64 {
 	// Subnormal numbers of every size.
 	for k := range d.Precision() - 1 {
 		list = append(list, 1.25*math.Ldexp(d.MinSubnormal(), k), -1.5*math.Ldexp(d.MinSubnormal(), k))
-	}
-	return list
-}
-
-// someCodes returns a sixteenth of the codes of a half type, spread over
-// all exponents and all values of the low bits, and every one beside the
-// points of f and the special values.
-func someCodes(f *unary, d tensor.DType) []uint64 {
-	var in [1 << 16]bool
-	for k := range 1 << 12 {
-		in[16*k+(k*7+k>>4)%16] = true
-	}
-	inf := int(d.Encode(math.Inf(1)))
-	around := func(b, span int) {
-		for k := max(0, b-span); k <= min(0x7fff, b+span); k++ {
-			in[k], in[k|0x8000] = true, true
-		}
-	}
-	around(0, 16)
-	around(inf, 16)
-	around(int(d.Encode(d.MinNormal())), 8)
-	around(int(d.Encode(1)), 16)
-	for _, x := range f.points {
-		if x <= d.MaxFinite() {
-			around(int(d.Encode(x)), 4)
-		}
-	}
-	var list []uint64
-	for b, ok := range in {
-		if ok {
-			list = append(list, uint64(b))
-		}
 	}
 	return list
 }
