@@ -217,11 +217,16 @@ var classNames = [numClasses]string{
 	"global_load", "global_store", "global_atomic", "lds", "scratch",
 }
 
+// specTables returns the tables of instructions.
+func specTables() []map[string]spec {
+	return []map[string]spec{controlOps, saluOps, intOps, laneOps, compareOps, float32Ops, float64Ops, float16Ops, transOps, cvtOps, packedOps}
+}
+
 // allSpecs returns the instructions of all tables by mnemonic, but for
 // memory instructions, whose names compiler.memory takes apart.
 func allSpecs() map[string]spec {
 	all := map[string]spec{}
-	for _, t := range []map[string]spec{controlOps, saluOps, intOps, laneOps, compareOps, float32Ops, float64Ops, float16Ops, transOps, cvtOps, packedOps} {
+	for _, t := range specTables() {
 		for name, s := range t {
 			all[name] = s
 		}

@@ -259,7 +259,7 @@ func (w *wave) displace(o *op, x *indexed) (*op, bool) {
 	}
 	y := *o
 	rel := int32(w.s[regM0] & 0xff)
-	for i := range y.src {
+	for i := range y.src[:o.in.NSrc] {
 		s := &y.src[i]
 		if s.kind == srcMod {
 			e := *s.x
@@ -297,7 +297,7 @@ func (sh *shadowOperands) displaced(from, to *op) *shadowOperands {
 	n := *sh
 	n.parts = append([]partRow(nil), sh.parts...)
 	k := 0
-	for i := range from.src {
+	for i := range from.src[:from.in.NSrc] {
 		a, b := &from.src[i], &to.src[i]
 		if a.kind == srcMod {
 			a, b = &a.x.base, &b.x.base
