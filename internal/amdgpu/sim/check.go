@@ -20,6 +20,7 @@ type findingKey struct {
 	access string
 	other  *op  // of a race
 	lanes  bool // a race between lanes of one instruction
+	load   *op  // of a race of a plain load with an atomic: the load
 }
 
 type finding struct {

@@ -83,6 +83,13 @@ var plants = []plant{
 	{name: "race_lanes", check: gpu.Race, space: "global", access: "store", grid: 1, block: 32, buffer: "out", min: 0, max: 60, args: xo(32, 16)},
 	{name: "race_atomic", check: gpu.Race, space: "global", grid: 4, block: 128, buffer: "out",
 		args: func(r *rig, _ bool) []any { return []any{r.buf("out", iota32(1))} }},
+	{name: "race_read", check: gpu.Race, space: "lds", grid: 1, block: 256, buffer: "shared memory", args: xo(256, 256)},
+	{name: "race_swap", check: gpu.Race, space: "global", grid: 2, block: 128, buffer: "out",
+		args: func(r *rig, _ bool) []any { return []any{r.buf("x", iota32(64)), r.buf("out", iota32(1))} }},
+	{name: "race_saved", grid: 2, block: 128, only: "good",
+		args: func(r *rig, _ bool) []any { return []any{r.buf("x", iota32(64)), r.buf("out", iota32(1))} }},
+	{name: "race_float", grid: 2, block: 128, only: "good",
+		args: func(r *rig, _ bool) []any { return []any{r.buf("x", iota32(64)), r.buf("out", make([]float32, 7))} }},
 	{name: "race_last", check: gpu.Race, space: "global", access: "load", grid: 8, block: 64, buffer: "part",
 		args: func(r *rig, _ bool) []any {
 			return []any{r.buf("x", iota32(64)), r.out("part", 32), r.buf("count", uint32(0)), r.out("out", 4)}

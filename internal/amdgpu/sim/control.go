@@ -131,7 +131,7 @@ func getreg(w *wave, o *op) {
 	case id == hwregHWID1 || id == hwregHWID2:
 		v = uint32(w.id & 31)
 	case id == hwregMemBases:
-		v = sharedBase>>48 | privateBase>>48<<16
+		v = privateBase>>48 | sharedBase>>48<<16 // of their addresses' highest 16 bits
 	case id == hwregScratchLo || id == hwregScratchHi:
 		v = w.s[regHWScratch+id-hwregScratchLo]
 	case id == hwregShaderTime:

@@ -256,7 +256,7 @@ func (l *launch) run() (gpu.Report, error) {
 	}
 	l.restore()
 	l.exact = true
-	rep, _, err = l.execute(1, &exactRaces{suspects: suspects, cells: map[exactCell][]exactAccess{}, atomics: map[uint64][]int64{}})
+	rep, _, err = l.execute(1, newExactRaces(suspects))
 	return rep, err
 }
 
@@ -306,6 +306,9 @@ func (l *launch) execute(workers int, exact *exactRaces) (gpu.Report, []*group, 
 			}()
 		}
 		wg.Wait()
+	}
+	if exact != nil {
+		exact.guessed(gs[0])
 	}
 	rep := gpu.Report{Findings: l.mergeFindings(gs), Counters: &gpu.Counters{}}
 	var first *group

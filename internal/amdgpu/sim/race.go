@@ -446,6 +446,19 @@ type exactRaces struct {
 	time     int64
 	// atomics are the times of each wave's atomics, by number in the launch.
 	atomics map[uint64][]int64
+	// guesses are the plain loads after which a wave executed an atomic on
+	// the dword that it loaded, see guessed.
+	guesses map[guess]bool
+}
+
+// A guess is a plain load of a region, nil for LDS.
+type guess struct {
+	load *op
+	r    *region
+}
+
+func newExactRaces(suspects map[*region][]uint64) *exactRaces {
+	return &exactRaces{suspects: suspects, cells: map[exactCell][]exactAccess{}, atomics: map[uint64][]int64{}, guesses: map[guess]bool{}}
 }
 
 type exactCell struct {
@@ -501,6 +514,9 @@ func (e *exactRaces) one(g *group, w *wave, o *op, r *region, cell exactCell, la
 	list := e.cells[cell]
 	for k := range list {
 		a := &list[k]
+		if kind == exactAtomic && a.kind == exactRead && a.group == g.linear && a.wave == w.id && (cell.r != nil || a.phase == g.phase) {
+			e.guesses[guess{a.o, cell.r}] = true
+		}
 		if a.bytes&which == 0 || !conflict(a.kind, kind) {
 			if kind == exactAtomicRead && a.kind == exactWrite {
 				n := a.group*uint64(g.l.waves) + uint64(a.wave)
@@ -517,6 +533,12 @@ func (e *exactRaces) one(g *group, w *wave, o *op, r *region, cell exactCell, la
 		key := findingKey{check: gpu.Race, space: r.space, access: kind.String(), buffer: r, other: a.o}
 		if r == &g.lds.region {
 			key.buffer = &g.lds.region
+		}
+		switch {
+		case kind == exactRead && a.kind == exactAtomic:
+			key.load = o
+		case kind == exactAtomic && a.kind == exactRead:
+			key.load = a.o
 		}
 		g.note(w, o, lane, key, int64(off), o.mem.size, func(f *gpu.Finding) {
 			place := g.l.place(a.o, a.group, a.wave, int(a.lane))
@@ -545,6 +567,25 @@ func (e *exactRaces) one(g *group, w *wave, o *op, r *region, cell exactCell, la
 		list = append(list[:0], list[1:]...)
 	}
 	e.cells[cell] = append(list, now)
+}
+
+// guessed drops the races of plain loads with atomics where the load only
+// gives a first guess that an atomic then settles: the load that compilers
+// put before the compare-and-swap loop of a float's atomicAdd, a test that
+// saves an atomicMax, a flag that ends a search early. They are told by a
+// wave that goes from the load to an atomic on the same dword, in LDS with
+// no barrier between. A load that no atomic follows reads what others are
+// still adding to: a barrier is missing.
+func (e *exactRaces) guessed(g *group) {
+	for key := range g.finds.byKey {
+		r := key.buffer
+		if r == &g.lds.region {
+			r = nil
+		}
+		if key.load != nil && e.guesses[guess{key.load, r}] {
+			delete(g.finds.byKey, key)
+		}
+	}
 }
 
 // conflict reports whether two accesses to a byte race unless ordered.

@@ -29,12 +29,15 @@ type waveShadow struct {
 	v   []halves // by row
 	s   [numScalars]uint32
 	scc bool
+	// spills are the defined bits of scalars that are defined in part.
+	spills map[spill]uint32
 }
 
 func (w *wave) resetShadow() {
 	clear(w.shadow.v)
 	clear(w.shadow.s[:])
 	w.shadow.scc = false
+	clear(w.shadow.spills)
 	clear(w.from.v)
 	clear(w.from.s[:])
 	w.fromSCC = origin{}

@@ -18,6 +18,9 @@ func shadowReadLane(w *wave, o *op) {
 		d |= 0xffff << 16
 	}
 	if o.sd.kind == sdstSGPR {
+		if d != ^uint32(0) && o.src[0].kind == srcRow {
+			d |= w.shadow.spills[spill{uint8(lane), w.rows[o.src[0].reg][lane]}]
+		}
 		if d != ^uint32(0) {
 			w.from.s[o.sd.reg] = w.source(o)
 		}
@@ -35,7 +38,24 @@ func shadowWriteLane(w *wave, o *op) {
 	if d>>16 == 0xffff {
 		h.hi = lane
 	}
+	if d != 0 && d != ^uint32(0) {
+		if w.shadow.spills == nil {
+			w.shadow.spills = map[spill]uint32{}
+		}
+		w.shadow.spills[spill{uint8(bits.TrailingZeros64(lane)), w.s32(&o.src[0])}] |= d
+	}
 	w.setShadow(o.final, h, lane)
+}
+
+// A spill is a scalar that v_writelane put into a lane.
+//
+// Compilers spill lane masks to lanes, and from there to scratch and back.
+// Masks are often defined in part: for the active lanes. A lane keeps no
+// state by bit, so that the defined bits are remembered by lane and value:
+// a value that is undefined by its lane's state is still known by them.
+type spill struct {
+	lane  uint8
+	value uint32
 }
 
 func shadowSwap(w *wave, o *op) { w.swapShadow(o.final, o.src[0].reg) }

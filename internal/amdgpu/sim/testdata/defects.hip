@@ -114,6 +114,33 @@ KERNEL bad_race_lanes(const int* x, int* out) { int t = threadIdx.x; out[t >> 1]
 KERNEL good_race_lanes(const int* x, int* out) { int t = threadIdx.x; if (!(t & 1)) out[t >> 1] = x[t]; }
 KERNEL bad_race_atomic(int* out) { int i = GID; atomicAdd(&out[0], 1); if (i == 300) out[0] = 5; }
 KERNEL good_race_atomic(int* out) { int i = GID; atomicAdd(&out[0], 1); if (i == 300) atomicExch(&out[0], 5); }
+// Reading what others still add to lacks a barrier.
+KERNEL bad_race_read(const int* x, int* out) {
+  __shared__ int s[32]; int t = threadIdx.x; if (t < 32) s[t] = 0;
+  __syncthreads();
+  atomicAdd(&s[x[t] & 31], t);
+  out[t] = s[t & 31];
+}
+KERNEL good_race_read(const int* x, int* out) {
+  __shared__ int s[32]; int t = threadIdx.x; if (t < 32) s[t] = 0;
+  __syncthreads();
+  atomicAdd(&s[x[t] & 31], t);
+  __syncthreads();
+  out[t] = s[t & 31];
+}
+// Loads that an atomic checks afterwards are no race: the one before a
+// compare-and-swap loop, and one that saves an atomic.
+KERNEL good_race_swap(const int* x, int* out) {
+  int i = GID, old = out[0], seen;
+  do { seen = old; old = atomicCAS(&out[0], seen, seen * 3 + x[i & 63]); } while (old != seen);
+}
+KERNEL bad_race_swap(const int* x, int* out) { // one thread forgets to
+  int i = GID, old = out[0], seen;
+  if (i == 70) { out[0] = old * 3 + x[i & 63]; return; }
+  do { seen = old; old = atomicCAS(&out[0], seen, seen * 3 + x[i & 63]); } while (old != seen);
+}
+KERNEL good_race_saved(const int* x, int* out) { int i = GID; if (x[i & 63] > out[0]) atomicMax(&out[0], x[i & 63]); }
+KERNEL good_race_float(const int* x, float* out) { int i = GID; atomicAdd(&out[i % 7], (float)x[i & 63]); }
 // The last block to arrive sums what the blocks left.
 KERNEL bad_race_last(const int* x, int* part, unsigned* count, int* out) {
   int t = threadIdx.x;
