@@ -11,6 +11,7 @@ func All() []*Op {
 		normOps(),
 		softmaxOps(),
 		unaryOps(),
+		upsampleOps(),
 	} {
 		all = append(all, family...)
 	}

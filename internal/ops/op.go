@@ -117,6 +117,7 @@ const (
 	Int   = Type(tensor.I32) // int
 	U8    = Type(tensor.U8)  // uint8_t
 	F32   = Type(tensor.F32) // float
+	F64   = Type(tensor.F64) // double
 )
 
 // DType resolves t for variant v.
