@@ -114,6 +114,8 @@ Exit codes:
 		newRunCmd(doRun),
 		newListCmd(),
 		newExplainCmd(doExplain),
+		newInputsCmd(doInputs),
+		newJudgeCmd(doJudge),
 		newMutateCmd(doMutate),
 		newDoctorCmd(doDoctor),
 		newCompileCmd(),

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/paritycheck/paritycheck/internal/bundle"
+	"github.com/paritycheck/paritycheck/internal/tensor"
+)
+
+// TestForeignOutput is another program's part: it reads a case's inputs,
+// computes softmax in its own way, and has the output judged, right and
+// then with one fault after another.
+func TestForeignOutput(t *testing.T) {
+	dir := t.TempDir()
+	in, outFile := filepath.Join(dir, "in.safetensors"), filepath.Join(dir, "out.safetensors")
+	const name = "softmax/f32/rows=3,n=64/normal"
+	which := []string{"--op", "softmax", "--dtype", "f32", "--case", name}
+	call := func(args ...string) (int, string) {
+		t.Helper()
+		var out, errOut bytes.Buffer
+		code := run(args, nil, &out, &errOut)
+		return code, out.String() + errOut.String()
+	}
+	if code, text := call(append([]string{"inputs", "-o", in}, which...)...); code != exitOK {
+		t.Fatalf("inputs: exit %d: %s", code, text)
+	}
+	data, err := os.ReadFile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tensors, meta, err := bundle.Read(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if meta["case"] != name || meta["seed"] != "1" || meta["n_cols"] != "64" || len(tensors) != 1 || tensors[0].Name != "src" {
+		t.Fatalf("inputs hold %v and %v", tensors, meta)
+	}
+	const rows, n = 3, 64
+	x := tensors[0].Tensor.Floats()
+	right := make([]float64, rows*n)
+	for r := range rows {
+		top, sum := math.Inf(-1), 0.0
+		for _, v := range x[r*n : r*n+n] {
+			top = math.Max(top, v)
+		}
+		for i, v := range x[r*n : r*n+n] {
+			right[r*n+i] = math.Exp(v - top)
+			sum += right[r*n+i]
+		}
+		for i := range n {
+			right[r*n+i] /= sum
+		}
+	}
+	write := func(y []float64, d tensor.DType, meta map[string]string, more ...bundle.Named) {
+		t.Helper()
+		var buf bytes.Buffer
+		list := append([]bundle.Named{{Name: "out", Tensor: tensor.FromFloats(d, y, rows, n)}}, more...)
+		if err := bundle.Write(&buf, list, meta); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(outFile, buf.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	judge := func(want int, says string, more ...string) {
+		t.Helper()
+		code, text := call(append(append([]string{"judge", "--output", outFile}, which...), more...)...)
+		if code != want || !strings.Contains(text, says) {
+			t.Errorf("exit %d, want %d and %q:\n%s", code, want, says, text)
+		}
+	}
+	spoil := func(f func(y []float64)) []float64 {
+		y := append([]float64(nil), right...)
+		f(y)
+		return y
+	}
+	write(right, tensor.F32, map[string]string{"case": name, "seed": "1"})
+	judge(exitOK, "1 pass")
+	write(spoil(func(y []float64) { y[70] *= 1.001 }), tensor.F32, nil)
+	judge(exitFail, "element 70")
+	write(spoil(func(y []float64) {
+		for i := range y {
+			y[i] *= 1.01
+		}
+	}), tensor.F32, nil)
+	judge(exitFail, "1.01")
+	write(spoil(func(y []float64) {
+		for i := range n {
+			y[i], y[n+i] = y[n+i], y[i]
+		}
+	}), tensor.F32, nil)
+	judge(exitFail, "MISMATCH")
+	write(spoil(func(y []float64) {
+		for i := range y {
+			y[i] = tensor.F16.Round(y[i])
+		}
+	}), tensor.F32, nil)
+	judge(exitFail, "MISMATCH")
+	write(spoil(func(y []float64) { y[0] = math.NaN() }), tensor.F32, nil)
+	judge(exitFail, "MISMATCH")
+
+	// What is no output of this case is refused.
+	write(right, tensor.F64, nil)
+	judge(exitError, "not f64")
+	write(right, tensor.F32, map[string]string{"case": "softmax/f32/rows=3,n=65/equal"})
+	judge(exitError, "belongs to case")
+	write(right, tensor.F32, map[string]string{"seed": "2"})
+	judge(exitError, "belongs to seed 2")
+	write(right, tensor.F32, nil, bundle.Named{Name: "other", Tensor: tensor.New(tensor.U8, 1)})
+	judge(exitError, "--tensor")
+	judge(exitOK, "1 pass", "--tensor", "out")
+	judge(exitError, `no tensor "y"`, "--tensor", "y")
+	if err := os.WriteFile(outFile, []byte("no tensors"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	judge(exitError, "safetensors")
+	if code, text := call("inputs", "--op", "softmax", "-o", in); code != exitError || !strings.Contains(text, "cases are selected") {
+		t.Errorf("inputs of many cases: exit %d: %s", code, text)
+	}
+	if code, text := call(append([]string{"inputs", "-o", filepath.Join(dir, "no", "x")}, which...)...); code != exitError || !strings.Contains(text, "writing the inputs") {
+		t.Errorf("inputs into no folder: exit %d: %s", code, text)
+	}
+}
