@@ -27,6 +27,9 @@ func (d *decoder) fields(i *Inst, t uint8) bool {
 	case VOP3:
 		i.Mod = Modifiers{Neg: at(61, 3), Abs: at(8, 3), OpSel: at(11, 4), Clamp: at(15, 1) != 0, Omod: at(59, 2)}
 		d.sext(i)
+		if d.lo&^i.op.live>>11&15 != 0 && !i.op.has(fSDST3) {
+			i.bad |= badOpSel
+		}
 		return d.dpp3(i)
 	case VOP3P:
 		if i.op.flags&rowMFMA != 0 {
@@ -49,6 +52,20 @@ func (d *decoder) fields(i *Inst, t uint8) bool {
 		return d.memory(i, t)
 	}
 	return true
+}
+
+// badOpSel is the bit of Inst.bad for op_sel bits that LLVM ignores. There
+// is no operand of that number.
+const badOpSel = 1 << 7
+
+// has reports whether an operand comes from field f.
+func (r *opRow) has(f uint8) bool {
+	for i := range r.ops[:r.n] {
+		if r.ops[i].field == f {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *decoder) sdwa(i *Inst, m uint64) bool {

@@ -339,6 +339,12 @@ type ImageArgs struct {
 // Has reports whether flag f is set.
 func (i *Inst) Has(f Flags) bool { return i.Flags&f != 0 }
 
+// Doubtful reports whether LLVM 19 decodes the instruction, yet not as the
+// hardware would read it: an operand that it calls invalid, or bits of op_sel
+// that it ignores. Both are what code for gfx11's 16-bit registers looks like
+// to it, and come out of no compiler otherwise.
+func (i *Inst) Doubtful() bool { return i.bad != 0 }
+
 // Target returns the address that a branch goes to.
 func (i *Inst) Target() uint64 { return i.PC + uint64(i.Size) + uint64(int64(i.Imm)*4) }
 

@@ -51,6 +51,9 @@ func refusedOp(in *isa.Inst, reason string) op {
 
 func (c *compiler) try(in *isa.Inst) (op, error) {
 	o := op{in: in, imm: in.Imm, target: -1, mod: in.Mod, dst: tmpOut, final: tmpOut}
+	if in.Doubtful() {
+		return o, errors.New("names registers or halves of registers that are not modelled; compile without the target feature real-true16")
+	}
 	name := in.Name
 	if rest, ok := strings.CutPrefix(name, "v_dual_"); ok {
 		name = "v_" + rest

@@ -476,3 +476,31 @@ func TestTables(t *testing.T) {
 		}
 	}
 }
+
+// TestDoubtful checks that code for gfx11's 16-bit registers, which LLVM 19
+// decodes as something else, is refused and not executed wrongly.
+func TestDoubtful(t *testing.T) {
+	b := newBench(t, isa.GFX1100)
+	for _, c := range []struct {
+		name string
+		in   isa.Inst
+		ok   bool
+	}{
+		{"v5.l", decoded(t, isa.GFX1100, "v_cndmask_b16", vop3(isa.GFX1100, "v_cndmask_b16", 5, 0, 256+6, 256+7, 8)...), true},
+		{"v5.h", decoded(t, isa.GFX1100, "v_cndmask_b16", vop3(isa.GFX1100, "v_cndmask_b16", 5, 8, 256+6, 256+7, 8)...), false},
+		{"v7.l", decoded(t, isa.GFX1100, "v_rcp_f16", vop1(isa.GFX1100, "v_rcp_f16", 5, 256+7)...), true},
+		{"v7.h", decoded(t, isa.GFX1100, "v_rcp_f16", vop1(isa.GFX1100, "v_rcp_f16", 5, 256+128+7)...), false},
+		{"s[12]", decoded(t, isa.GFX1100, "v_add_co_u32", vop3b(isa.GFX1100, "v_add_co_u32")...), true},
+	} {
+		if _, err := b.c.try(&c.in); (err == nil) != c.ok {
+			t.Errorf("%s %s: got %v", c.in.Name, c.name, err)
+		}
+	}
+}
+
+// vop3b is v5, s[12] = v6 and v7.
+func vop3b(arch isa.Arch, name string) []uint32 {
+	w := vop3(arch, name, 5, 0, 256+6, 256+7)
+	w[0] |= 12 << 8
+	return w
+}
