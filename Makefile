@@ -52,3 +52,8 @@ arith-exhaustive:
 # tables, which must be what the generator writes.
 test-isa-long:
 	PARITYCHECK_REQUIRE=llvm,clang PARITYCHECK_LONG=$(or $(WORDS),10000000) go test ./internal/amdgpu/isa ./internal/amdgpu/isa/gen -v -timeout 3h
+
+.PHONY: bench-sim
+
+# Whole kernels in the interpreter, one worker, with and without checks.
+bench-sim: ; go test ./internal/amdgpu/sim -run XXX -bench Kernel -benchtime 1x -timeout 30m
