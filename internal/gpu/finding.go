@@ -22,11 +22,14 @@ const (
 type Place struct {
 	PC     uint64 `json:"pc"`               // byte offset in the kernel's section
 	Inst   string `json:"inst"`             // disassembly
-	Source string `json:"source,omitempty"` // file:line, where the object has debug info
-	Group  Dim3   `json:"group"`            // block index
-	Wave   int    `json:"wave"`
-	Lane   int    `json:"lane"`
-	Thread Dim3   `json:"thread"` // thread index in the block
+	Source string `json:"source,omitempty"` // file:line of the kernel's file, where the object has debug info
+	// Inlined is file:line of the included file whose code is inlined at
+	// Source, where that is so.
+	Inlined string `json:"inlined,omitempty"`
+	Group   Dim3   `json:"group"` // block index
+	Wave    int    `json:"wave"`
+	Lane    int    `json:"lane"`
+	Thread  Dim3   `json:"thread"` // thread index in the block
 }
 
 // A Finding is an error that a device found in a kernel. Hits of one

@@ -5,7 +5,6 @@ package codeobject
 
 import (
 	"bytes"
-	"debug/dwarf"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
@@ -35,7 +34,7 @@ type File struct {
 
 	relocs []reloc
 	elf    *elf.File
-	lines  []lineEntry
+	lines  lineTable
 	lined  bool
 }
 
@@ -517,79 +516,4 @@ func (r *reader) list(key string) []any {
 		r.err = fmt.Errorf("%s: %s is a %T, not a list", r.what, key, v)
 	}
 	return l
-}
-
-type lineEntry struct {
-	addr uint64
-	file string
-	line int
-	end  bool
-}
-
-// Line returns the source position of the instruction at addr as
-// "file:line", or "" where the object has no line table for it.
-func (f *File) Line(addr uint64) string {
-	if !f.lined {
-		f.lined = true
-		f.readLines()
-	}
-	i := sort.Search(len(f.lines), func(i int) bool { return f.lines[i].addr > addr })
-	if i == 0 || f.lines[i-1].end {
-		return ""
-	}
-	l := f.lines[i-1]
-	return fmt.Sprintf("%s:%d", l.file, l.line)
-}
-
-func (f *File) readLines() {
-	// Debug information is an extra: where it is damaged there is none.
-	defer func() {
-		if recover() != nil {
-			f.lines = nil
-		}
-	}()
-	d, err := f.elf.DWARF()
-	if err != nil {
-		return
-	}
-	r := d.Reader()
-	for {
-		e, err := r.Next()
-		if err != nil || e == nil {
-			break
-		}
-		r.SkipChildren()
-		if e.Tag != dwarf.TagCompileUnit {
-			continue
-		}
-		lr, err := d.LineReader(e)
-		if err != nil || lr == nil {
-			continue
-		}
-		var le dwarf.LineEntry
-		for lr.Next(&le) == nil {
-			if le.Line == 0 && !le.EndSequence {
-				continue // the compiler's own code: belongs to the line before
-			}
-			l := lineEntry{addr: le.Address, line: le.Line, end: le.EndSequence}
-			if le.File != nil {
-				l.file = base(le.File.Name)
-			}
-			f.lines = append(f.lines, l)
-		}
-	}
-	sort.SliceStable(f.lines, func(i, j int) bool {
-		a, b := f.lines[i], f.lines[j]
-		if a.addr != b.addr {
-			return a.addr < b.addr
-		}
-		return a.end && !b.end
-	})
-}
-
-func base(path string) string {
-	if i := strings.LastIndexAny(path, `/\`); i >= 0 {
-		return path[i+1:]
-	}
-	return path
 }

@@ -101,16 +101,29 @@ func TestMetadata(t *testing.T) {
 	if f.Kernel("nothing") != nil {
 		t.Error("found a kernel that does not exist")
 	}
-	k, lines := f.Kernel("vadd"), 0
+	k, lines, inlined := f.Kernel("vadd"), 0, 0
 	for pc := k.Entry; pc < k.Entry+k.Size; pc += 4 {
-		if f.Line(pc) == "base.hip:6" {
+		line, inner := f.Line(pc)
+		if line == "base.hip:6" {
 			lines++
 		}
+		switch {
+		case !strings.HasPrefix(line, "base.hip:"):
+			t.Errorf("Line(%#x) = %q, want a line of base.hip", pc, line)
+		case inner != "":
+			inlined++
+			if strings.HasPrefix(inner, "base.hip:") {
+				t.Errorf("Line(%#x) = %q inlined from %q, want another file", pc, line, inner)
+			}
+		}
+	}
+	if inlined == 0 {
+		t.Error("no instruction of vadd is from a header, which defines blockIdx")
 	}
 	if lines == 0 {
 		t.Error("no instruction of vadd is from base.hip:6, its addition")
 	}
-	if got := f.Line(f.Text.Addr + f.Text.Size + 4096); got != "" {
+	if got, _ := f.Line(f.Text.Addr + f.Text.Size + 4096); got != "" {
 		t.Errorf("Line past the code = %q, want none", got)
 	}
 }

@@ -73,8 +73,9 @@ func (g *group) place(w *wave, o *op, lane int) gpu.Place {
 func (l *launch) place(o *op, group uint64, wave, lane int) gpu.Place {
 	b := l.cfg.Block
 	t := uint32(wave*l.waveSize + lane)
+	source, inlined := l.kernel.mod.source(o.in.PC)
 	return gpu.Place{
-		PC: o.in.PC, Inst: o.in.String(), Source: l.kernel.mod.source(o.in.PC),
+		PC: o.in.PC, Inst: o.in.String(), Source: source, Inlined: inlined,
 		Group: l.groupID(group), Wave: wave, Lane: lane,
 		Thread: gpu.Dim3{X: t % b.X, Y: t / b.X % b.Y, Z: t / b.X / b.Y},
 	}
@@ -86,8 +87,9 @@ func (l *launch) groupID(linear uint64) gpu.Dim3 {
 	return gpu.Dim3{X: uint32(linear % x), Y: uint32(linear / x % y), Z: uint32(linear / x / y)}
 }
 
-// source is the source line of an address, "" where the object has none.
-func (m *module) source(pc uint64) string {
+// source is the source line of an address, and that in an included file
+// where its code is inlined, "" where the object has none.
+func (m *module) source(pc uint64) (line, inlined string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.file.Line(pc)

@@ -181,8 +181,8 @@ func (p *plant) judge(t *testing.T, rep gpu.Report, err error) {
 		if f.First.PC == 0 || f.First.Inst == "" || f.Count == 0 || f.Kernel != "bad_"+p.name {
 			t.Errorf("incomplete finding %+v", f)
 		}
-		if !strings.Contains(f.First.Source, ".h") {
-			t.Errorf("got source %q, want a line of defects.hip or a header", f.First.Source)
+		if !strings.HasPrefix(f.First.Source, "defects.hip:") {
+			t.Errorf("got source %q, want a line of defects.hip", f.First.Source)
 		}
 		if want := "it comes from " + p.from; p.from != "" && !strings.Contains(f.Detail, want) {
 			t.Errorf("got detail %q, want %q in it", f.Detail, want)

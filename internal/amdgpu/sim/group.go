@@ -248,7 +248,7 @@ func (w *wave) runaway() error {
 		in := w.unit.ops[w.pc].in
 		if in.PC < lo {
 			lo = in.PC
-			name = w.g.l.kernel.mod.source(in.PC)
+			name, _ = w.g.l.kernel.mod.source(in.PC)
 		}
 		hi = max(hi, in.PC)
 		w.run(1)
