@@ -12,6 +12,7 @@ func All() []*Op {
 		softmaxOps(),
 		unaryOps(),
 		upsampleOps(),
+		reduceOps(),
 	} {
 		all = append(all, family...)
 	}

@@ -250,9 +250,15 @@ func truncate(d tensor.DType, x float64) float64 {
 
 // goldenInputs are SHA-256 hashes of all that the fast cases bind.
 var goldenInputs = map[string]string{
-	"rms_norm":   "3f9b72d9ea473eee21e8f0a7d0465fd0fc0013ccac302e48e46a5bf7b24edeb2",
-	"layer_norm": "059004d2cdf5dc73d644750e5e9b0034965a410c389817c19e9a84d040b2ee63",
-	"softmax":    "8ff34ee651b8576010b321ddc6bb7f2764808dc0ef7d7abafb9dcd374733427d",
+	"rms_norm":    "3f9b72d9ea473eee21e8f0a7d0465fd0fc0013ccac302e48e46a5bf7b24edeb2",
+	"layer_norm":  "059004d2cdf5dc73d644750e5e9b0034965a410c389817c19e9a84d040b2ee63",
+	"softmax":     "8ff34ee651b8576010b321ddc6bb7f2764808dc0ef7d7abafb9dcd374733427d",
+	"fast_sum":    "98deaeb4dab1e20f2bcc22de974f1f107b1e48b21297e3eccd871c6e8071c91e",
+	"fast_min":    "fcc3bed505e0bebc9d0806f0e979c14433fd67e0bffcfed6fc24cdd4f5321436",
+	"fast_max":    "8448bca478c92412c07dcd97db107400d8643b987ed93812f64f99c3c3d9c881",
+	"fast_argmin": "b213f905d6508b850577ed97c968d39b659c63a4edaac6b89f4b0e91d4353b4b",
+	"fast_argmax": "1a4b8e94a91a4a849a0cba2ffa0addb0c2c90b8c5d4a07e1a827d3d946e02196",
+	"sum":         "7bdb0aa306cf891bbe58f3f8465eb959553b4b61336b1a9083f42c78aaeea2c7",
 }
 
 // TestReductionInputsGolden pins inputs: recordings hold the outputs of

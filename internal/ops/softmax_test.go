@@ -144,7 +144,9 @@ func onlineSoftmax(p *Problem) *tensor.Tensor {
 }
 
 func notDouble(c *Case) bool { return c.Variant.T != tensor.F64 }
-func half(c *Case) bool      { return c.Variant.T.Precision() <= 11 }
+func half(c *Case) bool {
+	return c.Variant.T == tensor.F16 || c.Variant.T == tensor.BF16
+}
 
 func softmaxEmulations() []emulation {
 	list := []emulation{{"online", onlineSoftmax, notDouble}}

@@ -113,6 +113,7 @@ func (m *module) compileUnit(c *compiler, start, end uint64) *unit {
 	u.indexVGPRs()
 	u.ops = append(u.ops, refusedOp(&isa.Inst{PC: end, Name: "(none)"}, "control ran off the end of the function"))
 	u.findWhole()
+	u.findSeeds()
 	return u
 }
 

@@ -1,0 +1,620 @@
+package ops
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/paritycheck/paritycheck/internal/compare"
+	"github.com/paritycheck/paritycheck/internal/gpu"
+	"github.com/paritycheck/paritycheck/internal/tensor"
+	"github.com/paritycheck/paritycheck/internal/truth"
+)
+
+// reduceOps are the reductions of candle's reduce module. The fast ones
+// reduce the last dims of a layout, a block for each output; sum adds each
+// element to its output by an atomic.
+func reduceOps() []*Op {
+	const order = `
+A block of L = nextpow2(min(1024, n)) threads: thread t takes elements t, t+L, ..., then takes in
+thread t+s for s = L/2, L/4, ..., 1.`
+	index := `out[o] = index along the last dim of the %s of x[o][...]
+` + order + ` An element is taken only if it is strictly %s, but for a thread's
+first. So of equal ones not the lowest index is found but that of the least bit-reversed thread
+(index mod L), and there the lowest; a NaN stays where it comes first, and is passed over elsewhere.`
+	exact := `0: %s. (numerics.md 0.4, 3, 5.3)`
+	return []*Op{
+		fastOp(&Op{
+			Name: "fast_sum", Parity: E3,
+			Summary: "sums over the last dims",
+			Formula: "out[o] = sum of x[o][...], of integers modulo 2^w" + order,
+			Bound: `integers: 0. Floats: |y-t| <= S*gamma(h,u) + rnd, S = sum|x|
+f64, f32: u of the type, h = min(n-1, max(ceil(n/L)-1+log2(L), ceil(n/32)+10)): any order that keeps 32 lanes busy
+f16, bf16: the larger of that with u = 2^-24 and one rounding, rnd, at the store, and of
+u*P + h*u*gamma(h,u)*S with u of the type, P = sum of |partial sums| in the order above, h = min(n-1,
+ceil(n/L)-1+log2(L)): candle adds in the element type. Likely: 8.4*sqrt(sum of squared partial sums) for P.
+Where S leaves the type's range partial sums may, too: infinities and NaN are allowed. (numerics.md 4.1, 4.2)`,
+		}),
+		fastOp(&Op{
+			Name: "fast_min", Parity: E0,
+			Summary: "minima over the last dims",
+			Formula: "out[o] = least of x[o][...]\nf32 and f64 drop NaN (a row of nothing else gives +inf), f16 and bf16 keep it",
+			Bound:   fmt.Sprintf(exact, "an element is chosen"),
+		}),
+		fastOp(&Op{
+			Name: "fast_max", Parity: E0,
+			Summary: "maxima over the last dims",
+			Formula: "out[o] = greatest of x[o][...]\nf32 and f64 drop NaN (a row of nothing else gives -inf), f16 and bf16 keep it",
+			Bound:   fmt.Sprintf(exact, "an element is chosen"),
+		}),
+		fastOp(&Op{
+			Name: "fast_argmin", Parity: E0,
+			Summary: "index of the minimum over the last dim",
+			Formula: fmt.Sprintf(index, "least", "less"),
+			Bound:   fmt.Sprintf(exact, "the order in which candle compares decides among equal elements"),
+		}),
+		fastOp(&Op{
+			Name: "fast_argmax", Parity: E0,
+			Summary: "index of the maximum over the last dim",
+			Formula: fmt.Sprintf(index, "greatest", "greater"),
+			Bound:   fmt.Sprintf(exact, "the order in which candle compares decides among equal elements"),
+		}),
+		sumOp(),
+	}
+}
+
+func fastOp(o *Op) *Op {
+	o.Family, o.Module, o.Symbol = "reduce", "reduce", o.Name+"_{T}"
+	o.Variants = append(floats(), Variant{T: tensor.I64}, Variant{T: tensor.U32}, Variant{T: tensor.U8})
+	out := T
+	if isArg(o) {
+		out = U32
+	}
+	o.Params = []Param{
+		{Scalar, SizeT, "src_numel"}, {Scalar, SizeT, "el_to_sum_per_block"}, {Scalar, SizeT, "num_dims"},
+		{In, SizeT, "info"}, {In, T, "src"}, {Out, out, "dst"},
+	}
+	o.Cases = func(v Variant, level Level) []Case { return fastCases(o, v, level) }
+	o.Bind, o.Expect, o.Trace = bindFast, expectFast, traceFast
+	o.Work = func(p *Problem) (bytes, flops int64) {
+		n, out := p.Arg("src").Buf, p.Arg("dst").Buf
+		return int64(len(n.Data) + len(out.Data)), p.Arg("src_numel").Int
+	}
+	return o
+}
+
+func isArg(o *Op) bool { return o.Name == "fast_argmin" || o.Name == "fast_argmax" }
+
+// The layouts of a source of (out, n).
+var reduceLayouts = map[string]int64{
+	"rows":    0, // contiguous
+	"columns": 1, // stored as (n, out), the reduced dim moved to the end
+	"middle":  2, // two reduced dims (3, n/3) around the other: stored as (3, out, n/3)
+	"step2":   3, // every other element
+	"repeat":  4, // each row twice, by a stride of 0
+}
+
+func layoutDim(name string) Dim { return Dim{Name: "layout", Value: reduceLayouts[name], Text: name} }
+
+func fastCases(o *Op, v Variant, level Level) []Case {
+	type pick struct {
+		out, n        int
+		layout, class string
+	}
+	picks := []pick{
+		{3, 1, "rows", "normal"},
+		{4, 2, "rows", "normal"},
+		{3, 31, "rows", "normal"},
+		{2, 33, "rows", "normal"},
+		{3, 64, "columns", "normal"},
+		{4, 65, "repeat", "normal"},
+		{3, 63, "step2", "normal"},
+		{2, 1023, "rows", "normal"},
+		{2, 1025, "rows", "normal"},
+		{1, 2500, "rows", "normal"},
+	}
+	if o.Name == "fast_sum" && v.T.IsFloat() {
+		for i := range picks { // long sums of both signs are within bf16's bound of 0
+			if picks[i].n > 1000 {
+				picks[i].class = "uniform"
+			}
+		}
+	}
+	var classes []string
+	switch {
+	case isArg(o):
+		classes = []string{"ties"}
+	case o.Name == "fast_sum" && v.T.IsFloat():
+		classes = []string{"loguniform", "cancel", "same"}
+	case o.Name == "fast_sum":
+	default:
+		classes = []string{"negative"}
+	}
+	if v.T.IsFloat() {
+		classes = append(classes, "special")
+		if o.Name != "fast_sum" {
+			classes = append(classes, "nan")
+		}
+	}
+	for _, class := range classes {
+		picks = append(picks, pick{6, 66, "rows", class})
+	}
+	if isArg(o) {
+		picks = append(picks, pick{5, 2100, "rows", "ties"}) // past a block
+	} else {
+		picks = append(picks, pick{3, 66, "middle", "normal"})
+	}
+	if o.Name == "fast_sum" && v.T.IsFloat() {
+		picks = append(picks, pick{1, 4096, "rows", "same"})
+	}
+	if level == Thorough {
+		if o.Name == "fast_sum" && v.T.IsFloat() {
+			classes = append(classes, "subnormal", "ones", "large", "uniform")
+		}
+		classes = append(classes, "normal")
+		for _, n := range []int{1, 2, 3, 31, 32, 33, 63, 64, 65, 255, 256, 257, 1023, 1024, 1025, 2047, 2048, 2049, 4096, 16383} {
+			for _, class := range classes {
+				for _, layout := range []string{"rows", "columns", "middle", "step2", "repeat"} {
+					if layout == "middle" && (n%3 != 0 || isArg(o)) {
+						continue
+					}
+					picks = append(picks, pick{6, n, layout, class})
+				}
+			}
+		}
+	}
+	var cases []Case
+	seen := map[pick]bool{}
+	for _, p := range picks {
+		if !seen[p] {
+			seen[p] = true
+			cases = append(cases, Case{Op: o, Variant: v, Class: p.class, Dims: []Dim{D("out", p.out), D("n", p.n), layoutDim(p.layout)}})
+		}
+	}
+	return cases
+}
+
+// threads is candle's block for n elements: the power of two from
+// min(1024, n) up.
+func threads(n int) int {
+	n = min(n, maxBlock)
+	return 1 << bits.Len(uint(max(n, 1)-1))
+}
+
+func bindFast(c *Case, r *Rand) *Problem {
+	out, n, v := c.Dim("out"), c.Dim("n"), c.Variant
+	p := &Problem{Case: c, Args: make([]Arg, len(c.Op.Params))}
+	p.Grid = gpu.Dim3{X: uint32(out), Y: 1, Z: 1}
+	p.Block = gpu.Dim3{X: uint32(threads(n)), Y: 1, Z: 1}
+	dims, strides := []int{out, n}, []int{n, 1}
+	storage := out * n
+	layout := c.Dim("layout")
+	switch int64(layout) {
+	case reduceLayouts["columns"]:
+		strides = []int{1, out}
+	case reduceLayouts["middle"]:
+		dims, strides = []int{out, 3, n / 3}, []int{n / 3, out * (n / 3), 1}
+	case reduceLayouts["step2"]:
+		strides = []int{2 * n, 2}
+		storage = 2 * out * n
+	case reduceLayouts["repeat"]:
+		if out%2 == 0 {
+			dims, strides = []int{out / 2, 2, n}, []int{n, 0, 1}
+			storage = out / 2 * n
+		}
+	}
+	info := tensor.New(tensor.U64, 2*len(dims))
+	for i := range dims {
+		info.SetBits(i, uint64(dims[i]))
+		info.SetBits(len(dims)+i, uint64(strides[i]))
+	}
+	// The values by output and element, then where the layout has them.
+	src := tensor.New(v.T, storage)
+	fill := reduceRows(v.T, r, c, out, n)
+	at := walker(dims, strides)
+	for i := range out * n {
+		src.SetBits(at(i), fill.Bits(i))
+	}
+	if layout == int(reduceLayouts["step2"]) {
+		for i := range out * n { // what lies between must not be read
+			src.SetBits(2*i+1, decoy(v.T, c.Op.Name == "fast_min" || c.Op.Name == "fast_argmin"))
+		}
+	}
+	p.Arg("src").Buf, p.Arg("info").Buf = src, info
+	dt := v.T
+	if isArg(c.Op) {
+		dt = tensor.U32
+	}
+	p.Arg("dst").Buf = tensor.New(dt, out)
+	p.Arg("src_numel").Int = int64(out * n)
+	p.Arg("el_to_sum_per_block").Int = int64(n)
+	p.Arg("num_dims").Int = int64(len(dims))
+	return p
+}
+
+// decoy is a finite value that shows in any reduction that reads it.
+func decoy(d tensor.DType, least bool) uint64 {
+	switch {
+	case d.IsFloat() && least:
+		return d.Encode(-d.MaxFinite())
+	case d.IsFloat():
+		return d.Encode(d.MaxFinite())
+	case least && d == tensor.I64:
+		return 1 << 63
+	case least:
+		return 0
+	case d == tensor.I64:
+		return math.MaxInt64
+	}
+	return 1<<(8*d.Size()) - 1
+}
+
+// walker returns the place of element i, counted in row-major order.
+func walker(dims, strides []int) func(i int) int {
+	return func(i int) int {
+		at := 0
+		for d := len(dims) - 1; d >= 0; d-- {
+			at += i % dims[d] * strides[d]
+			i /= dims[d]
+		}
+		return at
+	}
+}
+
+// reduceRows returns out rows of n elements by class.
+func reduceRows(d tensor.DType, r *Rand, c *Case, out, n int) *tensor.Tensor {
+	shape := []int{out, n}
+	if !d.IsFloat() {
+		t := tensor.New(d, shape...)
+		ties := c.Class == "ties"
+		least := c.Op.Name == "fast_argmin"
+		pick := c.Op.Name == "fast_min" || c.Op.Name == "fast_max"
+		for i := range t.Len() {
+			t.SetBits(i, r.Uint64())
+			if pick && d == tensor.U8 { // not down to 0 and up to 255 in every row
+				t.SetBits(i, uint64(30+7*(i/n)+r.IntN(150)))
+			}
+			if c.Class == "negative" && i%n == n-1 { // the extreme is last
+				v := decoy(d, c.Op.Name == "fast_min")
+				t.SetBits(i, map[bool]uint64{true: v + uint64(i/n), false: v - uint64(i/n)}[c.Op.Name == "fast_min"])
+			}
+			if ties {
+				t.SetBits(i, uint64(1+r.IntN(3)))
+				if tied(i/n, i%n, n) {
+					t.SetBits(i, map[bool]uint64{true: 0, false: 7}[least])
+				}
+			}
+		}
+		return t
+	}
+	switch c.Class {
+	case "normal":
+		return normals(d, r, 1, shape...)
+	case "loguniform":
+		return logUniforms(d, r, -12, 10, shape...)
+	case "uniform":
+		return generate(d, shape, func(int) float64 { return r.Float64() })
+	case "subnormal":
+		return subnormals(d, r, shape...)
+	case "negative": // a maximum that starts from 0 shows, and a minimum in the mirror image
+		sign := -1.0
+		if c.Op.Name == "fast_min" {
+			sign = 1
+		}
+		return generate(d, shape, func(int) float64 { return float64(sign * (1 + r.Float64())) })
+	case "same":
+		return generate(d, shape, func(i int) float64 { return 0.1 * float64(i/n+1) })
+	case "ones":
+		return generate(d, shape, func(int) float64 { return 1 })
+	case "large": // partial sums of f16 overflow, the sums hardly
+		return generate(d, shape, func(i int) float64 {
+			if i%2 == 0 {
+				return 3e4
+			}
+			return -3e4 + r.Normal()
+		})
+	case "cancel": // pairs that nearly cancel, and a 3 that does not
+		var last float64
+		return generate(d, shape, func(i int) float64 {
+			if i%n == n-1 {
+				return 3
+			}
+			if i%2 == 0 {
+				last = d.Round(r.Normal())
+				return last
+			}
+			return -float64(last * (1 + 1e-3*r.Float64()))
+		})
+	case "ties":
+		best := 7.0
+		if c.Op.Name == "fast_argmin" {
+			best = -7
+		}
+		return generate(d, shape, func(i int) float64 {
+			if tied(i/n, i%n, n) {
+				return best
+			}
+			return float64(r.IntN(5) - 2)
+		})
+	case "special":
+		inf := math.Inf(1)
+		if out == 1 { // of sum: a few among all
+			odd := []float64{inf, math.NaN(), -inf, d.MaxFinite()}
+			return generate(d, shape, func(i int) float64 {
+				if i%17 == 3 {
+					return odd[i/17%len(odd)]
+				}
+				return r.Normal()
+			})
+		}
+		// A row with none, then rows with a few.
+		return generate(d, shape, func(i int) float64 {
+			row, k := i/n%6, i%n
+			switch {
+			case row == 1 && k == 0, row == 4 && k == n-1:
+				return inf
+			case row == 2 && k == n-1, row == 4 && k == 0:
+				return -inf
+			case row == 3 && k == n/2:
+				return math.NaN()
+			case row == 5 && k%2 == 0:
+				return math.Copysign(0, float64(k%4-1))
+			}
+			return r.Normal()
+		})
+	case "nan":
+		// Rows with NaN first, last, in the middle, everywhere but one, in all
+		// and in none.
+		return generate(d, shape, func(i int) float64 {
+			row, k := i/n, i%n
+			if [...]bool{k == 0, k == n-1, k == n/2 || k == 32%n, k != n/3, true, false}[row%6] {
+				return math.NaN()
+			}
+			return r.Normal()
+		})
+	}
+	panic("ops: reductions have no input class " + c.Class)
+}
+
+// tied tells which elements of a row share the extreme: of k places at the
+// edges of groups, waves and blocks.
+func tied(row, k, n int) bool {
+	for _, t := range [][]int{{0, n - 1}, {1, 2}, {31, 32}, {32, 64}, {1, 1024}, {1023, 1024, n / 2}}[row%6 : row%6+1] {
+		for _, at := range t {
+			if k == at%n {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rowOf returns the places in src of output o's elements, in order.
+func rowOf(p *Problem) func(o int) []int {
+	info, dims := p.Arg("info").Buf, int(p.Arg("num_dims").Int)
+	ds, ss := make([]int, dims), make([]int, dims)
+	for i := range dims {
+		ds[i], ss[i] = int(info.Int(i)), int(info.Int(dims+i))
+	}
+	at := walker(ds, ss)
+	n := p.Case.Dim("n")
+	return func(o int) []int {
+		places := make([]int, n)
+		for k := range places {
+			places[k] = at(o*n + k)
+		}
+		return places
+	}
+}
+
+func expectFast(p *Problem) *compare.Expected {
+	c := p.Case
+	out, n, v := c.Dim("out"), c.Dim("n"), c.Variant
+	src, row := p.Arg("src").Buf, rowOf(p)
+	e := &compare.Expected{DType: v.T, Axes: []compare.Axis{{Name: "out", Size: out}}}
+	e.Identity = n == 1
+	if c.Op.Name == "fast_sum" && v.T.IsFloat() {
+		g := newSumGauge(e, out)
+		e.Degenerate = c.Class == "ones"
+		xs := make([]float64, n)
+		for o := range out {
+			for k, at := range row(o) {
+				xs[k] = src.Float(at)
+			}
+			g.add(e, o, xs, threads(n))
+		}
+		return e
+	}
+	e.ULP = true
+	e.Exact = tensor.New(v.T, out)
+	if isArg(c.Op) {
+		e.DType, e.Exact = tensor.U32, tensor.New(tensor.U32, out)
+		e.Degenerate = n == 1 // every index is 0
+	}
+	for o := range out {
+		places := row(o)
+		switch c.Op.Name {
+		case "fast_sum":
+			var s uint64
+			for _, at := range places {
+				s += src.Bits(at)
+			}
+			e.Exact.SetBits(o, s)
+		case "fast_min", "fast_max":
+			e.Exact.SetBits(o, extreme(src, places, c.Op.Name == "fast_max"))
+		default:
+			e.Exact.SetBits(o, uint64(argExtreme(src, places, threads(n), c.Op.Name == "fast_argmax")))
+		}
+	}
+	return e
+}
+
+// above compares two elements of t as their type does: false where either
+// is NaN.
+func above(t *tensor.Tensor, i, j int) bool {
+	switch {
+	case t.DType.IsFloat():
+		return t.Float(i) > t.Float(j)
+	case t.DType == tensor.I64:
+		return t.Int(i) > t.Int(j)
+	}
+	return t.Bits(i) > t.Bits(j)
+}
+
+// extreme returns the bits of the greatest or least of the elements of t
+// at places. Of f32 and f64 a NaN is dropped, of f16 and bf16 it is kept.
+func extreme(t *tensor.Tensor, places []int, greatest bool) uint64 {
+	best := -1
+	for _, at := range places {
+		if t.DType.IsFloat() && math.IsNaN(t.Float(at)) {
+			if t.DType.Precision() <= 11 {
+				return t.DType.Encode(math.NaN())
+			}
+			continue
+		}
+		if best < 0 || greatest && above(t, at, best) || !greatest && above(t, best, at) {
+			best = at
+		}
+	}
+	if best >= 0 {
+		return t.Bits(best)
+	}
+	// Nothing but NaN: what the reduction starts from.
+	if greatest {
+		return t.DType.Encode(math.Inf(-1))
+	}
+	return t.DType.Encode(math.Inf(1))
+}
+
+// argExtreme is the order of candle's kernel, which decides among equal
+// elements: each of lanes threads takes its elements by strict comparison,
+// then lane i takes in lane i+s for s = lanes/2, lanes/4, ..., 1.
+func argExtreme(t *tensor.Tensor, places []int, lanes int, greatest bool) int {
+	better := func(i, j int) bool { // element i than element j
+		if greatest {
+			return above(t, places[i], places[j])
+		}
+		return above(t, places[j], places[i])
+	}
+	best := make([]int, lanes) // element, or -1
+	for l := range best {
+		best[l] = -1
+	}
+	for i := range places {
+		if l := i % lanes; best[l] < 0 || better(i, best[l]) {
+			best[l] = i
+		}
+	}
+	for s := lanes / 2; s > 0; s /= 2 {
+		for l := range s {
+			if b := best[l+s]; b >= 0 && better(b, best[l]) {
+				best[l] = b
+			}
+		}
+	}
+	return best[0]
+}
+
+// A sumGauge puts truths and bounds of sums of floats.
+type sumGauge struct {
+	d tensor.DType
+}
+
+func newSumGauge(e *compare.Expected, out int) sumGauge {
+	e.Value, e.Hard, e.Likely = make([]float64, out), make([]float64, out), make([]float64, out)
+	e.Allow = make([]compare.Class, out)
+	if e.DType == tensor.F64 {
+		e.Tail = make([]float64, out)
+	}
+	return sumGauge{e.DType}
+}
+
+// truth stores the exact sum of xs as element o and returns the sum of
+// magnitudes. Where that leaves the type's range, so may partial sums.
+func (g sumGauge) truth(e *compare.Expected, o int, xs []float64) float64 {
+	var acc truth.Accumulator
+	var size float64 // of the finite ones
+	for _, x := range xs {
+		acc.Add(x)
+		if !math.IsInf(x, 0) && !math.IsNaN(x) {
+			size += math.Abs(x)
+		}
+	}
+	t := acc.Sum()
+	e.Value[o] = t.Hi
+	if e.Tail != nil {
+		e.Tail[o] = t.Lo
+	}
+	if size >= g.d.MaxFinite() {
+		e.Allow[o] = compare.NaN | compare.PosInf | compare.NegInf
+	}
+	return size
+}
+
+// add stores the truth and the bounds of a sum by lanes threads.
+func (g sumGauge) add(e *compare.Expected, o int, xs []float64, lanes int) {
+	size := g.truth(e, o, xs)
+	n := len(xs)
+	most := float64(n - 1) // a sum of n has no more roundings
+	strided := float64((n+lanes-1)/lanes - 1 + bits.Len(uint(lanes)) - 1)
+	u, t := g.d.UnitRoundoff(), e.Value[o]
+	if g.d.Precision() > 11 {
+		e.Hard[o] = float64(size * gamma(math.Min(most, math.Max(strided, additions(n))), u))
+		e.Likely[o] = float64(size * gamma(math.Min(most, math.Max(strided, likelyAdditions(n))), u))
+		return
+	}
+	wide := float64(size * gamma(math.Min(most, additions(n)), u32))
+	if !math.IsInf(t, 0) && !math.IsNaN(t) {
+		wide += store(g.d, t, wide)
+	}
+	// Partial sums are off themselves by up to gamma times what they add, of
+	// which all together add no more than size on each level.
+	h := math.Min(most, strided)
+	sum, square := partials(xs, lanes)
+	second := float64(h * u * gamma(h, u) * size)
+	e.Hard[o] = math.Max(wide, math.Min(float64(size*gamma(h, u)), float64(u*sum)+second))
+	e.Likely[o] = math.Min(e.Hard[o], math.Max(wide, float64(lambda*u*math.Sqrt(square))+second))
+}
+
+// partials returns the sum of the magnitudes of all partial sums in
+// candle's order, u times which bounds the error to first order (numerics.md
+// 4.1), and the sum of their squares. Both are infinite for a sum that is
+// not finite.
+func partials(xs []float64, lanes int) (sum, square float64) {
+	lane, some := make([]float64, lanes), make([]bool, lanes)
+	put := func(l int, x float64) {
+		if lane[l] += x; some[l] {
+			sum += math.Abs(lane[l])
+			square += float64(lane[l] * lane[l])
+		}
+		some[l] = true
+	}
+	for i, x := range xs {
+		put(i%lanes, x)
+	}
+	for s := lanes / 2; s > 0; s /= 2 {
+		for l := range s {
+			if some[l+s] {
+				put(l, lane[l+s])
+			}
+		}
+	}
+	if math.IsNaN(sum) {
+		return math.Inf(1), math.Inf(1)
+	}
+	return sum, square
+}
+
+func traceFast(p *Problem, i int) []Input {
+	src := p.Arg("src").Buf
+	return traceElements(src, rowOf(p)(i))
+}
+
+// traceElements lists the first elements that an output depends on.
+func traceElements(src *tensor.Tensor, places []int) []Input {
+	var list []Input
+	for k, at := range places[:min(len(places), 6)] {
+		list = append(list, Input{Name: fmt.Sprintf("x[%d]", k), Index: at, Value: compare.Num(src.Float(at))})
+	}
+	return list
+}
