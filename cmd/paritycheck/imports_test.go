@@ -37,7 +37,8 @@ var mayImport = map[string]string{
 	"internal/runner":                   "internal/ops internal/gpu internal/compare internal/tensor",
 	"internal/mutate":                   "internal/amdgpu/isa internal/compare internal/gpu internal/ops internal/runner",
 	"internal/bundle":                   "internal/tensor internal/runner",
-	"internal/report":                   "internal/runner internal/compare internal/ops internal/gpu github.com/olekukonko/tablewriter",
+	"internal/seal":                     "",
+	"internal/report":                   "internal/runner internal/compare internal/ops internal/gpu internal/seal github.com/olekukonko/tablewriter",
 	"internal/target":                   "internal/runner internal/gpu internal/gpu/cuda internal/gpu/rocm internal/amdgpu/sim internal/amdgpu/codeobject kernels",
 	"cmd/paritycheck":                   "internal kernels github.com/spf13 golang.org/x/term",
 }

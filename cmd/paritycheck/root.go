@@ -117,6 +117,7 @@ Exit codes:
 		newInputsCmd(doInputs),
 		newJudgeCmd(doJudge),
 		newMutateCmd(doMutate),
+		newReportCmd(doReport),
 		newDoctorCmd(doDoctor),
 		newCompileCmd(),
 	)

@@ -36,11 +36,8 @@ type runOptions struct {
 	strict  bool
 	require []string
 
-	format   string
-	outputs  []string
-	color    string
-	quiet    bool
-	counters bool
+	rendering
+	quiet bool
 
 	emulation emulation
 
@@ -108,15 +105,8 @@ argument of the launch alone.`,
 	f.BoolVar(&opts.strict, "strict", false, "let warnings fail")
 	f.StringSliceVar(&opts.require, "require", nil, "run on these `targets` too, and let cases fail that are unverified there; all means every target of the run")
 
-	var formats []string
-	for _, x := range report.Formats() {
-		formats = append(formats, string(x))
-	}
-	addEnum(cmd, &opts.format, "format", "table", "`format` of stdout: "+strings.Join(formats, " "), formats...)
-	f.StringArrayVarP(&opts.outputs, "output", "o", nil, "write the report to `file` too, in the format of its extension: .txt .md .json .csv .bench .xml")
-	addEnum(cmd, &opts.color, "color", "auto", "colours in the table: `when` is auto, always or never", "auto", "always", "never")
+	opts.rendering.add(cmd)
 	f.BoolVarP(&opts.quiet, "quiet", "q", false, "no progress on stderr")
-	f.BoolVar(&opts.counters, "counters", false, "show the interpreter's counters in tables")
 
 	addEnum(cmd, &opts.emulation.transcendental, "transcendental", "cr",
 		"how the interpreter rounds v_exp, v_log, v_rcp and the like: `model` is cr (correctly), +1ulp, -1ulp, or random by --seed", "cr", "+1ulp", "-1ulp", "random")
@@ -219,7 +209,7 @@ func runCases(ctx context.Context, out, errOut io.Writer, opts runOptions, cases
 	r.Env.Flags = opts.given
 	gate(r, opts)
 
-	if err := writeReports(out, r, opts, outputs); err != nil {
+	if err := opts.write(out, r, outputs); err != nil {
 		return err
 	}
 	if interrupted {
@@ -297,32 +287,6 @@ func gate(r *runner.Run, opts runOptions) {
 			res.Status = compare.Fail // Skipped still says why
 		}
 	}
-}
-
-// writeReports writes to stdout and to files. A file that fails does not
-// keep the others from being written.
-func writeReports(out io.Writer, r *runner.Run, opts runOptions, outputs []*outputFile) error {
-	errs := []error{report.Write(out, r, report.Format(opts.format), report.Options{Color: useColor(opts.color, out), Counters: opts.counters})}
-	for _, o := range outputs {
-		errs = append(errs, o.write(r, report.Options{Counters: opts.counters}))
-	}
-	if path := os.Getenv("GITHUB_STEP_SUMMARY"); path != "" && opts.format == string(report.GitHub) {
-		errs = append(errs, appendSummary(path, r))
-	}
-	return errors.Join(errs...)
-}
-
-// appendSummary adds the report to a GitHub step's summary.
-func appendSummary(path string, r *runner.Run) error {
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-	if err != nil {
-		return fmt.Errorf("writing the step summary: %w", err)
-	}
-	err = report.Write(f, r, report.Markdown, report.Options{})
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	return err
 }
 
 // useColor decides --color by https://no-color.org.

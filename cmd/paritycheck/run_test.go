@@ -203,7 +203,7 @@ func TestInterrupted(t *testing.T) {
 		return body(c, mem, cfg, args)
 	})
 	file := filepath.Join(t.TempDir(), "r.json")
-	code, stdout, stderr := runFake(t, ctx, runOptions{jobs: 1, outputs: []string{file}}, slow)
+	code, stdout, stderr := runFake(t, ctx, runOptions{jobs: 1, rendering: rendering{outputs: []string{file}}}, slow)
 	if code != exitError || !strings.Contains(stdout, "1 pass, 0 warn, 0 FAIL, 0 unverified") || !strings.HasSuffix(stderr, "interrupted: 1 of 3 cases were run\n") {
 		t.Errorf("got code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
@@ -237,7 +237,7 @@ func TestOutputs(t *testing.T) {
 	if err := os.WriteFile(paths[0], []byte("old"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, _ := runFake(t, t.Context(), runOptions{outputs: paths, format: "json", quiet: true, given: []string{"--op=double"}}, right)
+	code, stdout, _ := runFake(t, t.Context(), runOptions{rendering: rendering{outputs: paths, format: "json"}, quiet: true, given: []string{"--op=double"}}, right)
 	if code != exitOK || !json.Valid([]byte(stdout)) {
 		t.Errorf("got code %d, stdout %q", code, stdout)
 	}
@@ -263,7 +263,7 @@ func TestOutputsFirst(t *testing.T) {
 		return nil
 	})
 	for _, bad := range []string{filepath.Join(folder, "no", "r.json"), folder + ".json/", filepath.Join(folder, "r.doc")} {
-		code, stdout, stderr := runFake(t, t.Context(), runOptions{outputs: []string{filepath.Join(folder, "ok.json"), bad}}, ran)
+		code, stdout, stderr := runFake(t, t.Context(), runOptions{rendering: rendering{outputs: []string{filepath.Join(folder, "ok.json"), bad}}}, ran)
 		if code != exitError || stdout != "" || !strings.HasPrefix(stderr, "output file ") {
 			t.Errorf("%s: got code %d, stdout %q, stderr %q", bad, code, stdout, stderr)
 		}
@@ -280,7 +280,7 @@ func TestStepSummary(t *testing.T) {
 	if _, err := os.Stat(path); err == nil {
 		t.Error("a table wrote a step summary")
 	}
-	_, stdout, _ := runFake(t, t.Context(), runOptions{quiet: true, format: "github"}, wrong)
+	_, stdout, _ := runFake(t, t.Context(), runOptions{quiet: true, rendering: rendering{format: "github"}}, wrong)
 	b, err := os.ReadFile(path)
 	if err != nil || !strings.Contains(string(b), "| double") || !strings.HasPrefix(stdout, "::error title=") {
 		t.Errorf("got summary %q, %v, stdout %q", b, err, stdout)
@@ -340,7 +340,7 @@ func TestRunFlags(t *testing.T) {
 		}
 		return got
 	}
-	def := runOptions{seed: 1, repeat: 2, timeout: 5 * time.Minute, format: "table", color: "auto", emulation: emulation{transcendental: "cr"}}
+	def := runOptions{seed: 1, repeat: 2, timeout: 5 * time.Minute, rendering: rendering{format: "table", color: "auto"}, emulation: emulation{transcendental: "cr"}}
 	check := func(want runOptions, args ...string) {
 		t.Helper()
 		got := parse(args...)

@@ -8,6 +8,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/paritycheck/paritycheck/internal/compare"
 	"github.com/paritycheck/paritycheck/internal/runner"
+	"github.com/paritycheck/paritycheck/internal/seal"
 )
 
 // A Format is a way to render a run.
@@ -54,24 +56,32 @@ func formatNames() string {
 	return strings.Join(names, " ")
 }
 
+// extensions are those of files, by format.
+var extensions = []struct {
+	ext    string
+	format Format
+}{
+	{".txt", Table}, {".md", Markdown}, {".json", JSON}, {".csv", CSV}, {".bench", Bench}, {".xml", JUnit},
+}
+
+// Extensions lists what FormatOf knows.
+func Extensions() string {
+	var list []string
+	for _, e := range extensions {
+		list = append(list, e.ext)
+	}
+	return strings.Join(list, " ")
+}
+
 // FormatOf returns the format that a file's extension stands for.
 func FormatOf(path string) (Format, error) {
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
-	case ".txt":
-		return Table, nil
-	case ".md":
-		return Markdown, nil
-	case ".json":
-		return JSON, nil
-	case ".csv":
-		return CSV, nil
-	case ".bench":
-		return Bench, nil
-	case ".xml":
-		return JUnit, nil
-	default:
-		return "", fmt.Errorf("output file %q: extension must be one of .txt .md .json .csv .bench .xml", path)
+	ext := strings.ToLower(filepath.Ext(path))
+	for _, e := range extensions {
+		if e.ext == ext {
+			return e.format, nil
+		}
 	}
+	return "", fmt.Errorf("output file %q: extension must be one of %s", path, Extensions())
 }
 
 // Options change how a run is rendered, never what it says.
@@ -110,34 +120,95 @@ func Write(w io.Writer, run *runner.Run, f Format, opts Options) error {
 	return err
 }
 
+// writeJSON writes run with its checksum (package seal).
 func writeJSON(w io.Writer, run *runner.Run) error {
-	enc := json.NewEncoder(w)
+	sealed := *run
+	sealed.Sum = seal.Blank
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(run)
+	if err := enc.Encode(&sealed); err != nil {
+		return err
+	}
+	doc, err := seal.Put(b.Bytes())
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(doc)
+	return err
 }
 
-// Read reads a run that was written as JSON.
+// Read reads a run that was written as JSON. The error says whether it was
+// cut off, is something else, is of a newer paritycheck, or was changed.
 func Read(r io.Reader) (*runner.Run, error) {
-	var run runner.Run
-	dec := json.NewDecoder(r)
-	if err := dec.Decode(&run); err != nil {
+	doc, err := io.ReadAll(r)
+	if err != nil {
 		return nil, fmt.Errorf("reading a run: %w", err)
 	}
-	if run.Schema != runner.Schema {
-		return nil, fmt.Errorf("reading a run: schema must be %q, not %q", runner.Schema, run.Schema)
+	run, err := decode(doc)
+	if err == nil {
+		err = seal.Check(doc, run.Sum)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading a run: %w", err)
+	}
+	run.Sum = ""
+	return run, nil
+}
+
+// decode reads a run whatever its checksum.
+func decode(doc []byte) (*runner.Run, error) {
+	if err := CheckSchema(doc, runner.Schema); err != nil {
+		return nil, err
+	}
+	var run runner.Run
+	dec := json.NewDecoder(bytes.NewReader(doc))
+	if err := dec.Decode(&run); err != nil {
+		return nil, err
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, fmt.Errorf("reading a run: more follows its end at byte %d", dec.InputOffset())
+		return nil, fmt.Errorf("more follows its end at byte %d", dec.InputOffset())
 	}
 	for i := range run.Results {
-		switch s := run.Results[i].Status; s {
+		r := &run.Results[i]
+		switch r.Status {
 		case compare.Pass, compare.Warn, compare.Fail, compare.Unverified:
 		default:
-			return nil, fmt.Errorf("reading a run: results[%d]: unknown status %q", i, s)
+			return nil, fmt.Errorf("results[%d]: unknown status %q", i, r.Status)
 		}
 	}
 	return &run, nil
+}
+
+// CheckSchema says why doc is no JSON document of schema want, which is a
+// name and a version: paritycheck.run/v1.
+func CheckSchema(doc []byte, want string) error {
+	if len(bytes.TrimSpace(doc)) == 0 {
+		return errors.New("the file is empty")
+	}
+	var head struct {
+		Schema *string `json:"schema"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(doc))
+	if err := dec.Decode(&head); errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("it ends in the middle, after %d bytes: it was cut off", len(doc))
+	} else if err != nil {
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok {
+			return fmt.Errorf("it is not JSON of paritycheck: %w", err)
+		}
+	}
+	if head.Schema == nil {
+		return fmt.Errorf("it is not JSON of paritycheck: no schema, which must be %q", want)
+	}
+	name, version, _ := strings.Cut(want, "/")
+	if got, v, ok := strings.Cut(*head.Schema, "/"); ok && got == name && v != version {
+		return fmt.Errorf("schema %q is not %q: another version of paritycheck wrote it, use that one or a newer", *head.Schema, want)
+	}
+	if *head.Schema != want {
+		return fmt.Errorf("schema must be %q, not %q", want, *head.Schema)
+	}
+	return nil
 }
 
 // A Tally counts results, one per case and target, by status.

@@ -11,6 +11,7 @@ import (
 // report is rendered from.
 type Run struct {
 	Schema  string   `json:"schema"`
+	Sum     string   `json:"sha256,omitempty"` // of a written document, see package seal; empty in memory
 	Env     Env      `json:"env"`
 	Results []Result `json:"results"` // by op, variant, case, target, in plan order
 }
@@ -23,7 +24,8 @@ type Env struct {
 	Version string       `json:"version"` // paritycheck's
 	Commit  string       `json:"commit,omitempty"`
 	Seed    uint64       `json:"seed"`
-	Level   string       `json:"level"` // fast or thorough
+	Level   string       `json:"level"`           // fast or thorough
+	Cases   int          `json:"cases,omitempty"` // selected, whether or not they were run
 	Flags   []string     `json:"flags,omitempty"`
 	Targets []TargetInfo `json:"targets"`
 }

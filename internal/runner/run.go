@@ -82,7 +82,7 @@ feed:
 			s.session.close()
 		}
 	}
-	run := &Run{Schema: Schema, Env: Env{Seed: opts.Seed, Level: opts.Level.String(), Targets: e.info}}
+	run := &Run{Schema: Schema, Env: Env{Seed: opts.Seed, Level: opts.Level.String(), Cases: len(cases), Targets: e.info}}
 	for _, rs := range e.results {
 		run.Results = append(run.Results, rs...)
 	}
