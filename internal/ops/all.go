@@ -13,6 +13,11 @@ func All() []*Op {
 		unaryOps(),
 		upsampleOps(),
 		reduceOps(),
+		binaryOps(),
+		affineOps(),
+		ternaryOps(),
+		fillOps(),
+		castOps(),
 	} {
 		all = append(all, family...)
 	}
@@ -30,6 +35,11 @@ func Families(all []*Op) []string {
 		}
 	}
 	return names
+}
+
+// elements are the element types that most of candle's kernels have.
+func elements() []tensor.DType {
+	return []tensor.DType{tensor.F64, tensor.F32, tensor.F16, tensor.BF16, tensor.I64, tensor.U32, tensor.U8}
 }
 
 // floats are the variants of an op that exists for the four

@@ -45,16 +45,21 @@ func subnormals(d tensor.DType, r *Rand, shape ...int) *tensor.Tensor {
 // specials returns ordinary numbers with infinities, NaN, zeros of both
 // signs, and the ends of the range among them.
 func specials(d tensor.DType, r *Rand, shape ...int) *tensor.Tensor {
-	odd := []float64{
-		math.Inf(1), math.Inf(-1), math.NaN(), 0, math.Copysign(0, -1),
-		d.MaxFinite(), -d.MaxFinite(), d.MinNormal(), -d.MinSubnormal(), d.MinSubnormal(),
-	}
+	odd := oddValues(d)
 	return generate(d, shape, func(int) float64 {
 		if r.IntN(4) == 0 {
 			return odd[r.IntN(len(odd))]
 		}
 		return r.Normal()
 	})
+}
+
+// oddValues are infinities, NaN, zeros and the ends of d's range.
+func oddValues(d tensor.DType) []float64 {
+	return []float64{
+		math.Inf(1), math.Inf(-1), math.NaN(), 0, math.Copysign(0, -1),
+		d.MaxFinite(), -d.MaxFinite(), d.MinNormal(), -d.MinSubnormal(), d.MinSubnormal(),
+	}
 }
 
 // signedZeros returns zeros of both signs among ordinary numbers.
@@ -128,5 +133,8 @@ func twoProducts(a, b, c, d float64) (hi, lo float64) {
 	e += pe + qe
 	hi = s + e
 	lo = e - (hi - s)
-	return math.Ldexp(hi, k), math.Ldexp(lo, k)
+	if hi = math.Ldexp(hi, k); math.IsInf(hi, 0) {
+		return hi, 0
+	}
+	return hi, math.Ldexp(lo, k)
 }

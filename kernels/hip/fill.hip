@@ -1,0 +1,81 @@
+// Memory set to one value, and rows copied between pitches. Elements move
+// as bits.
+#include "zip.h"
+
+template <typename T>
+__device__ inline void fill(T *buf, T value, size_t numel) {
+  constexpr int n = pack_size<T>();
+  size_t i = thread_index(), threads = thread_count();
+  if (reinterpret_cast<size_t>(buf) % sizeof(Pack<T, n>) == 0) {
+    size_t packs = numel / n;
+    Pack<T, n> same;
+#pragma unroll
+    for (int k = 0; k < n; k++)
+      same.at[k] = value;
+    for (size_t p = i; p < packs; p += threads)
+      reinterpret_cast<Pack<T, n> *>(buf)[p] = same;
+    i += packs * n;
+  }
+  for (; i < numel; i += threads)
+    buf[i] = value;
+}
+
+// const_set fills the elements that the layout info names and leaves what
+// lies between them.
+template <typename T>
+__device__ inline void const_set(size_t numel, size_t num_dims,
+                                 const size_t *info, T value, T *out) {
+  const size_t *strides = info + num_dims;
+  if (!info || contiguous(num_dims, info, strides)) {
+    fill(out, value, numel);
+    return;
+  }
+  for (size_t i = thread_index(); i < numel; i += thread_count())
+    out[strided(i, numel, num_dims, info, strides)] = value;
+}
+
+// rows copies d1 rows of d2 elements, whose starts lie src_s and dst_s
+// elements apart.
+template <typename T>
+__device__ inline void rows(const T *src, T *dst, size_t d1, size_t d2,
+                            size_t src_s, size_t dst_s) {
+  size_t numel = d1 * d2;
+  for (size_t i = thread_index(); i < numel; i += thread_count()) {
+    size_t row = numel >> 32 ? i / d2
+                             : static_cast<u32>(i) / static_cast<u32>(d2);
+    size_t col = i - row * d2;
+    dst[row * dst_s + col] = src[row * src_s + col];
+  }
+}
+
+// In packs where every row starts at a multiple of one.
+template <typename T>
+__device__ inline void copy2d(const T *src, T *dst, u32 d1, u32 d2, u32 src_s,
+                              u32 dst_s) {
+  constexpr int n = pack_size<T>();
+  typedef Pack<T, n> P;
+  size_t addresses =
+      reinterpret_cast<size_t>(src) | reinterpret_cast<size_t>(dst);
+  if (addresses % sizeof(P) == 0 && (d2 | src_s | dst_s) % n == 0)
+    rows(reinterpret_cast<const P *>(src), reinterpret_cast<P *>(dst), d1,
+         d2 / n, src_s / n, dst_s / n);
+  else
+    rows(src, dst, d1, d2, src_s, dst_s);
+}
+
+#define FILL(T)                                                                \
+  extern "C" __global__ void fill_##T(T *buf, T value, const size_t numel) {   \
+    fill(buf, value, numel);                                                   \
+  }                                                                            \
+  extern "C" __global__ void copy2d_##T(const T *src, T *dst, u32 d1, u32 d2,  \
+                                        u32 src_s, u32 dst_s) {                \
+    copy2d(src, dst, d1, d2, src_s, dst_s);                                    \
+  }                                                                            \
+  extern "C" __global__ void const_set_##T(                                    \
+      const size_t numel, const size_t num_dims, const size_t *info,           \
+      const T inp, T *out) {                                                   \
+    const_set(numel, num_dims, info, inp, out);                                \
+  }
+
+FOR_FLOATS(FILL)
+FOR_INTS(FILL)
