@@ -62,13 +62,15 @@ func softmaxCases(o *Op, v Variant, level Level) []Case {
 		{3, 65, "negative"}, // a maximum that starts from 0 leaves nothing
 		{3, 33, "wide"},
 		{3, 65, "underflow"},
+		{1, 1025, "ledge"},
+		{41, 7, "normal"}, // rows enough to tell a store that truncates
 	}
 	if v.T == tensor.F32 {
 		picks = append(picks, pick{1, 16640, "normal"})
 	}
 	if level == Thorough {
 		for _, n := range []int{1, 2, 31, 32, 33, 63, 64, 65, 127, 1023, 1024, 1025, 4096} {
-			for _, class := range []string{"normal", "equal", "hot", "mask", "special", "offset", "negative", "wide", "loguniform", "subnormal", "underflow"} {
+			for _, class := range []string{"normal", "equal", "hot", "mask", "special", "offset", "negative", "wide", "loguniform", "subnormal", "underflow", "ledge"} {
 				picks = append(picks, pick{6, n, class})
 			}
 		}
@@ -113,11 +115,11 @@ func softmaxRows(d tensor.DType, r *Rand, class string, rows, n int) *tensor.Ten
 		return generate(d, shape, func(i int) float64 { return float64(i/n) - 1 })
 	case "offset", "negative": // e^x overflows, or is 0, in the type and in float
 		mean, scale := 1e4, 1.0
-		if d.Precision() <= 11 {
-			mean, scale = 200, 3 // where numbers of the type are 1/8 and 1 apart
-		}
 		if class == "negative" {
-			mean = -mean
+			mean = -3e4 // below the -1e4 that stands for -inf in some masks
+		}
+		if d.Precision() <= 11 {
+			mean, scale = math.Copysign(200, mean), 3 // where numbers of the type are 1/8 and 1 apart
 		}
 		return generate(d, shape, func(int) float64 { return mean + float64(scale*r.Normal()) })
 	case "loguniform":
@@ -139,6 +141,17 @@ func softmaxRows(d tensor.DType, r *Rand, class string, rows, n int) *tensor.Ten
 				return 0
 			}
 			return r.Uniform(lo, hi)
+		})
+	case "ledge":
+		// Ones, then what is lost when it is added to eight of them in the
+		// element type: 32 lanes have eight of 1025 each. A sum in float
+		// keeps it.
+		low := math.Log(0.75 * 8 * d.UnitRoundoff())
+		return generate(d, shape, func(i int) float64 {
+			if i%n < n/4 {
+				return 0
+			}
+			return low
 		})
 	case "hot":
 		// One element 176 above the others, at the ends of the row and at the
