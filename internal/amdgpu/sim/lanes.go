@@ -91,3 +91,25 @@ func narrowLanes(d, a *lanes, exec uint64) {
 		d[i] = uint32(arith.NarrowF32(a[i]))
 	}
 }
+
+// carryAddLanes adds with the carries in, and returns those out.
+func carryAddLanes(d, a, b *lanes, n int, in uint64) uint64 {
+	var out uint64
+	for i := range d[:n] {
+		s := uint64(a[i]) + uint64(b[i]) + in>>(i&63)&1
+		d[i] = uint32(s)
+		out |= s >> 32 << (i & 63)
+	}
+	return out
+}
+
+// carrySubLanes subtracts with the borrows in, and returns those out.
+func carrySubLanes(d, a, b *lanes, n int, in uint64) uint64 {
+	var out uint64
+	for i := range d[:n] {
+		s := uint64(a[i]) - uint64(b[i]) - in>>(i&63)&1
+		d[i] = uint32(s)
+		out |= s >> 63 << (i & 63)
+	}
+	return out
+}

@@ -32,6 +32,26 @@ func wideAVX(d, a *lanes, exec uint64, n int)
 //go:noescape
 func narrowAVX(d, a *lanes, exec uint64, n int)
 
+//go:noescape
+func carryAddAVX(d, a, b *lanes, n int, in uint64) (out uint64)
+
+//go:noescape
+func carrySubAVX(d, a, b *lanes, n int, in uint64) (out uint64)
+
+func carryAdd(d, a, b *lanes, n int, in uint64) uint64 {
+	if hasAVX {
+		return carryAddAVX(d, a, b, n, in)
+	}
+	return carryAddLanes(d, a, b, n, in)
+}
+
+func carrySub(d, a, b *lanes, n int, in uint64) uint64 {
+	if hasAVX {
+		return carrySubAVX(d, a, b, n, in)
+	}
+	return carrySubLanes(d, a, b, n, in)
+}
+
 func addF32(d, a, b *lanes, exec uint64, n int) {
 	if hasAVX {
 		addAVX(d, a, b, exec, n)

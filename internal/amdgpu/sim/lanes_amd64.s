@@ -46,6 +46,37 @@ GLOBL laneBits<>(SB), RODATA|NOPTR, $32
 	SUBQ $8, R8 \
 	JNZ  loop
 
+// Carries. CX holds the carries in, R11 collects those out and turns by a byte for
+// each eight lanes. What is added is Y1, -1 where there is a carry in.
+
+#define CARRYARGS \
+	MOVQ d+0(FP), DI \
+	MOVQ a+8(FP), SI \
+	MOVQ b+16(FP), DX \
+	MOVQ n+24(FP), R8 \
+	MOVQ in+32(FP), CX \
+	VMOVDQU laneBits<>(SB), Y15 \
+	VPCMPEQD Y13, Y13, Y13 \
+	VPXOR Y12, Y12, Y12 \
+	MOVQ R8, R12 \
+	XORQ R11, R11
+
+#define CARRYIN \
+	VMOVD CX, X1 \
+	VPBROADCASTB X1, Y1 \
+	VPAND Y15, Y1, Y1 \
+	VPCMPEQD Y15, Y1, Y1
+
+// CARRYOUT notes the carries: where Y5 is not set, or Y6 and Y1 are.
+#define CARRYOUT \
+	VPANDN Y13, Y5, Y5 \
+	VPAND Y1, Y6, Y6 \
+	VPOR Y6, Y5, Y5 \
+	VMOVMSKPS Y5, AX \
+	ORQ  AX, R11 \
+	RORQ $8, R11 \
+	VMOVDQU Y2, (DI)
+
 // func addAVX(d, a, b *lanes, exec uint64, n int)
 TEXT ·addAVX(SB), NOSPLIT, $0-40
 	ARGS2
@@ -238,3 +269,34 @@ next:
 	JNZ  loop
 	VZEROUPPER
 	RET
+
+// func carryAddAVX(d, a, b *lanes, n int, in uint64) (out uint64)
+TEXT ·carryAddAVX(SB), NOSPLIT, $0-48
+	CARRYARGS
+loop:
+	CARRYIN
+	VMOVDQU (SI), Y4
+	VPADDD (DX), Y4, Y0
+	VPSUBD Y1, Y0, Y2
+	VPMINUD Y4, Y0, Y5
+	VPCMPEQD Y4, Y5, Y5 // the sum is no less than a
+	VPCMPEQD Y12, Y2, Y6 // the carry in made it 0
+	CARRYOUT
+	NEXT2(loop)
+	RETNANS(out+40(FP), done)
+
+// func carrySubAVX(d, a, b *lanes, n int, in uint64) (out uint64)
+TEXT ·carrySubAVX(SB), NOSPLIT, $0-48
+	CARRYARGS
+loop:
+	CARRYIN
+	VMOVDQU (SI), Y4
+	VMOVDQU (DX), Y3
+	VPSUBD Y3, Y4, Y0
+	VPADDD Y1, Y0, Y2
+	VPMINUD Y4, Y3, Y5
+	VPCMPEQD Y3, Y5, Y5 // b is no greater than a
+	VPCMPEQD Y12, Y0, Y6 // the borrow in goes below 0
+	CARRYOUT
+	NEXT2(loop)
+	RETNANS(out+40(FP), done)

@@ -10,3 +10,6 @@ func maxF32(d, a, b *lanes, exec uint64, _ int)    { maxLanes(d, a, b, exec) }
 func fmaF32(d, a, b, c *lanes, exec uint64, _ int) { fmaLanes(d, a, b, c, exec) }
 func wideF16(d, a *lanes, exec uint64, _ int)      { wideLanes(d, a, exec) }
 func narrowF32(d, a *lanes, exec uint64, _ int)    { narrowLanes(d, a, exec) }
+
+func carryAdd(d, a, b *lanes, n int, in uint64) uint64 { return carryAddLanes(d, a, b, n, in) }
+func carrySub(d, a, b *lanes, n int, in uint64) uint64 { return carrySubLanes(d, a, b, n, in) }

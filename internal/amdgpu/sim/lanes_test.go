@@ -32,6 +32,25 @@ func TestLanes(t *testing.T) {
 	three(t, r, value, "fma", fmaF32, fmaLanes)
 	three(t, r, value, "narrow", func(d, a, _, _ *lanes, exec uint64, n int) { narrowF32(d, a, exec, n) },
 		func(d, a, _, _ *lanes, exec uint64) { narrowLanes(d, a, exec) })
+	ints := func() uint32 {
+		if r.IntN(2) == 0 {
+			return uint32(int32(r.IntN(5)) - 2)
+		}
+		return r.Uint32()
+	}
+	carry := func(name string, f, lane func(d, a, b *lanes, n int, in uint64) uint64) {
+		t.Helper()
+		// The carries out go into a row too, so that they are compared.
+		wrap := func(f func(d, a, b *lanes, n int, in uint64) uint64, d, a, b, c *lanes, n int, in uint64) {
+			out := f(d, a, b, n, in)
+			c[0], c[1] = uint32(out), uint32(out>>32)
+		}
+		var n int
+		three(t, r, ints, name, func(d, a, b, c *lanes, exec uint64, m int) { n = m; wrap(f, d, a, b, c, n, exec) },
+			func(d, a, b, c *lanes, exec uint64) { wrap(lane, d, a, b, c, n, exec) })
+	}
+	carry("carryAdd", carryAdd, carryAddLanes)
+	carry("carrySub", carrySub, carrySubLanes)
 	k := uint32(0)
 	count := func() uint32 { k += 0x10001; return k ^ 0xffff0000 }
 	three(t, r, count, "wide", func(d, a, _, _ *lanes, exec uint64, n int) { wideF16(d, a, exec, n) },

@@ -346,26 +346,6 @@ func carrying(f carryFunc) handler {
 	}
 }
 
-func carryAdd(d, a, b *lanes, n int, in uint64) uint64 {
-	var out uint64
-	for i := range d[:n] {
-		s := uint64(a[i]) + uint64(b[i]) + in>>(i&63)&1
-		d[i] = uint32(s)
-		out |= s >> 32 << (i & 63)
-	}
-	return out
-}
-
-func carrySub(d, a, b *lanes, n int, in uint64) uint64 {
-	var out uint64
-	for i := range d[:n] {
-		s := uint64(a[i]) - uint64(b[i]) - in>>(i&63)&1
-		d[i] = uint32(s)
-		out |= s >> 63 << (i & 63)
-	}
-	return out
-}
-
 func satAdd(d, a, b *lanes, n int, in uint64) uint64 {
 	out := carryAdd(d, a, b, n, in)
 	for i := range d[:n] {
