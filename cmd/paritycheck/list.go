@@ -23,7 +23,7 @@ import (
 func newListCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List ops, cases, kernels or targets",
+		Short: "List ops, cases, kernels, targets or instructions",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -37,6 +37,7 @@ func newListCmd() *cobra.Command {
 		newListCasesCmd(doListCases),
 		newListKernelsCmd(doListKernels),
 		newListTargetsCmd(doListTargets),
+		newListISACmd(doListISA),
 	)
 	return cmd
 }

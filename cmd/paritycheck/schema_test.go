@@ -22,7 +22,7 @@ func TestSchemaDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	types := map[string][]string{}
-	for _, v := range []any{runner.Run{}, listedOp{}, listedCase{}, listedKernel{}, explanation{}, machine{}} {
+	for _, v := range []any{runner.Run{}, listedOp{}, listedCase{}, listedKernel{}, listedISA{}, explanation{}, machine{}} {
 		walk(types, reflect.TypeOf(v))
 	}
 	for _, d := range schemaDiffs(types, sections(string(b))) {

@@ -46,7 +46,10 @@ func targetOptions(e emulation, seed uint64, jobs int) (target.Options, error) {
 	}
 	return target.Options{
 		// Jobs run cases at once; what processors they leave run blocks.
-		Sim:    sim.Options{NoChecks: e.noChecks, Schedule: e.schedule, Workers: cpus / jobs},
+		Sim: sim.Options{
+			NoChecks: e.noChecks, Schedule: e.schedule, Workers: cpus / jobs,
+			Model: model(e.transcendental), ModelSeed: seed,
+		},
 		HIPRTC: rocm.Compiler{Exe: exe, Args: []string{compileCommand}},
 	}, nil
 }
