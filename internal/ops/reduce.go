@@ -123,12 +123,12 @@ func fastCases(o *Op, v Variant, level Level) []Case {
 	var classes []string
 	switch {
 	case isArg(o):
-		classes = []string{"ties"}
+		classes = []string{"ties", "negative", "close"}
 	case o.Name == "fast_sum" && v.T.IsFloat():
 		classes = []string{"loguniform", "cancel", "same"}
 	case o.Name == "fast_sum":
 	default:
-		classes = []string{"negative"}
+		classes = []string{"negative", "close"}
 	}
 	if v.T.IsFloat() {
 		classes = append(classes, "special")
@@ -264,10 +264,22 @@ func walker(dims, strides []int) func(i int) int {
 // reduceRows returns out rows of n elements by class.
 func reduceRows(d tensor.DType, r *Rand, c *Case, out, n int) *tensor.Tensor {
 	shape := []int{out, n}
+	if c.Class == "close" {
+		// Neighbours in the type, which are equal in a narrower one.
+		t := tensor.New(d, shape...)
+		from := uint64(1) << (8*d.Size() - 2)
+		if d.IsFloat() {
+			from = d.Encode(1)
+		}
+		for i := range t.Len() {
+			t.SetBits(i, from+uint64(r.IntN(100)))
+		}
+		return t
+	}
 	if !d.IsFloat() {
 		t := tensor.New(d, shape...)
 		ties := c.Class == "ties"
-		least := c.Op.Name == "fast_argmin"
+		least := c.Op.Name == "fast_argmin" || c.Op.Name == "fast_min"
 		pick := c.Op.Name == "fast_min" || c.Op.Name == "fast_max"
 		for i := range t.Len() {
 			t.SetBits(i, r.Uint64())
@@ -275,8 +287,8 @@ func reduceRows(d tensor.DType, r *Rand, c *Case, out, n int) *tensor.Tensor {
 				t.SetBits(i, uint64(30+7*(i/n)+r.IntN(150)))
 			}
 			if c.Class == "negative" && i%n == n-1 { // the extreme is last
-				v := decoy(d, c.Op.Name == "fast_min")
-				t.SetBits(i, map[bool]uint64{true: v + uint64(i/n), false: v - uint64(i/n)}[c.Op.Name == "fast_min"])
+				v := decoy(d, least)
+				t.SetBits(i, map[bool]uint64{true: v + uint64(i/n), false: v - uint64(i/n)}[least])
 			}
 			if ties {
 				t.SetBits(i, uint64(1+r.IntN(3)))
@@ -298,7 +310,7 @@ func reduceRows(d tensor.DType, r *Rand, c *Case, out, n int) *tensor.Tensor {
 		return subnormals(d, r, shape...)
 	case "negative": // a maximum that starts from 0 shows, and a minimum in the mirror image
 		sign := -1.0
-		if c.Op.Name == "fast_min" {
+		if c.Op.Name == "fast_min" || c.Op.Name == "fast_argmin" {
 			sign = 1
 		}
 		return generate(d, shape, func(int) float64 { return float64(sign * (1 + r.Float64())) })
