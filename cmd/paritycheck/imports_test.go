@@ -38,7 +38,8 @@ var mayImport = map[string]string{
 	"internal/mutate":                   "internal/amdgpu/isa internal/compare internal/gpu internal/ops internal/runner",
 	"internal/bundle":                   "internal/tensor internal/runner",
 	"internal/seal":                     "",
-	"internal/report":                   "internal/runner internal/compare internal/ops internal/gpu internal/seal github.com/olekukonko/tablewriter",
+	"internal/baseline":                 "internal/runner internal/compare internal/gpu internal/seal golang.org/x/perf github.com/aclements/go-moremath",
+	"internal/report":                   "internal/runner internal/compare internal/ops internal/gpu internal/seal internal/baseline github.com/olekukonko/tablewriter",
 	"internal/target":                   "internal/runner internal/gpu internal/gpu/cuda internal/gpu/rocm internal/amdgpu/sim internal/amdgpu/codeobject kernels",
 	"cmd/paritycheck":                   "internal kernels github.com/spf13 golang.org/x/term",
 }
