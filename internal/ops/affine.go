@@ -125,6 +125,7 @@ func bindAffine(c *Case, r *Rand) *Problem {
 	}
 	if n == 1 { // a result that is not zero
 		put(x, 0, 4)
+		add.Int = 1
 	}
 	p.Arg("out").Buf = tensor.New(dt, c.shape()...)
 	if c.inPlace() {

@@ -43,7 +43,7 @@ func whereCases(o *Op, v Variant, level Level) []Case {
 		{5, 5, 41, contiguous, "random"},  // 1025: one in the second block
 		{3, 7, 11, "transposed+contiguous+contiguous", "random"},
 		{3, 7, 11, "contiguous+row+transposed", "high"},
-		{3, 7, 11, "contiguous+contiguous+scalar", "random"},
+		{3, 7, 11, "contiguous+transposed+scalar", "random"},
 		{3, 7, 11, "offset+offset+offset", "high"},
 		{1, 7, 19, contiguous, "all"},
 		{1, 7, 19, contiguous, "none"},
