@@ -253,12 +253,12 @@ var goldenInputs = map[string]string{
 	"rms_norm":    "3f9b72d9ea473eee21e8f0a7d0465fd0fc0013ccac302e48e46a5bf7b24edeb2",
 	"layer_norm":  "059004d2cdf5dc73d644750e5e9b0034965a410c389817c19e9a84d040b2ee63",
 	"softmax":     "865a66f1e9a2a800dd00d30d038c99d60ed507009c7f053d1f6541ac93c2fae2",
-	"fast_sum":    "98deaeb4dab1e20f2bcc22de974f1f107b1e48b21297e3eccd871c6e8071c91e",
+	"fast_sum":    "b8971c95b57ee7d43643821771060ac93fea3fc5cf654cfd9d3082847289df84",
 	"fast_min":    "3a8485d914273d2d4bcb2d37fa502f1a0cc2d0a1c5b5728e2fb3a0cc43d7508b",
 	"fast_max":    "58c2d6ddf756a8390f5deddd68b2823c85a47e3b2d3a4c925eb5be09d716fc06",
 	"fast_argmin": "b2cc3316ded3561b5d8411e63c77d1ac2ecadc4fa96294d98d444dbdd1db0cfb",
 	"fast_argmax": "48a11dd6b653fe7194a415ff56ab9fb09b752d1789e80f6d8975a0ada4753251",
-	"sum":         "7bdb0aa306cf891bbe58f3f8465eb959553b4b61336b1a9083f42c78aaeea2c7",
+	"sum":         "7e16d1bc4392301a8a42526b6f170253340440ab5435cee6690dea2313977916",
 }
 
 // TestReductionInputsGolden pins inputs: recordings hold the outputs of
