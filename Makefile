@@ -57,3 +57,10 @@ test-isa-long:
 
 # Whole kernels in the interpreter, one worker, with and without checks.
 bench-sim: ; go test ./internal/amdgpu/sim -run XXX -bench Kernel -benchtime 1x -timeout 30m
+
+.PHONY: mutate
+
+# Every named fault and 40 instruction mutants of each op and wave size
+# (SAMPLES=n changes that), and the baseline that tests hold later runs to:
+# read its survivors before committing it.
+mutate: ; go run ./cmd/paritycheck mutate --samples $(or $(SAMPLES),40) --save-baseline testdata/mutation.json

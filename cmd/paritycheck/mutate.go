@@ -135,9 +135,15 @@ func committedFaults() (faultTable, error) {
 // mutantArchs are one of each wave size: more would show nothing new.
 var mutantArchs = []string{"gfx90a", "gfx1030"}
 
-// mutantSteps ends a mutant that does not end by itself. It is some
-// hundred times what a wave of the longest case executes.
-const mutantSteps = 1 << 20
+// mutantSteps is the number of instructions of one wave that ends a mutant
+// which does not end by itself: several times what the longest case of the
+// level takes.
+func mutantSteps(l ops.Level) int64 {
+	if l == ops.Thorough {
+		return 1 << 21
+	}
+	return 1 << 17
+}
 
 func doMutate(ctx context.Context, out, errOut io.Writer, opts mutateOptions) error {
 	t, err := committedFaults()
@@ -219,7 +225,7 @@ func (m *mutation) plant(ctx context.Context, errOut io.Writer, opts mutateOptio
 	mopts := mutate.Options{
 		Seed: opts.seed, Samples: opts.samples, Level: opts.sel.Level, Jobs: opts.jobs, Archs: mutantArchs,
 		Open: func(arch string) (gpu.Device, error) {
-			return sim.Open(arch, sim.Options{StepLimit: mutantSteps, Workers: 1})
+			return sim.Open(arch, sim.Options{StepLimit: mutantSteps(opts.sel.Level), Workers: 1})
 		},
 	}
 	tell := func(start time.Time, mutants []mutate.Mutant) {
