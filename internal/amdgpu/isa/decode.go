@@ -323,7 +323,37 @@ func (d *decoder) decode(i *Inst) bool {
 	if d.lit {
 		i.Size += 4
 	}
+	if info.form == DPP16 || info.form == DPP8 {
+		d.dppTypes(i, op)
+	}
 	return d.fields(i, t)
+}
+
+// dppTypes gives the sources of DPP the types that they have in the 64-bit
+// encoding without DPP: a field that takes registers alone tells none.
+func (d *decoder) dppTypes(i *Inst, op uint32) {
+	t := tVOP3
+	switch i.Enc {
+	case VOP1:
+		op += 0x180
+		if d.arch == GFX90A {
+			op -= 0x40
+		}
+	case VOP2:
+		op += 0x100
+	case VOP3P:
+		t = tVOP3P
+	}
+	rows := tables[d.arch][t]
+	if op >= uint32(len(rows)) || rows[op].name != i.Name {
+		return
+	}
+	r := &rows[op]
+	for k := range min(i.NSrc, r.n-r.defs) {
+		if s := &i.Src[k]; s.Kind == VGPR {
+			s.Type = classes[d.arch][r.ops[r.defs+k].class].typ
+		}
+	}
 }
 
 // operand decodes the k-th printed operand.

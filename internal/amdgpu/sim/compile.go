@@ -86,6 +86,11 @@ func (c *compiler) try(in *isa.Inst) (op, error) {
 		if err != nil {
 			return o, err
 		}
+		if i == 0 && isDPP(in) {
+			if err := c.dppSource(in, &s, &o); err != nil {
+				return o, err
+			}
+		}
 		o.src[i] = c.modified(in, s, i)
 	}
 	if sp.prep != nil {
@@ -93,14 +98,14 @@ func (c *compiler) try(in *isa.Inst) (op, error) {
 			return o, err
 		}
 	}
-	if in.Form == isa.DPP16 || in.Form == isa.DPP8 {
-		if err := c.dpp(in, &o); err != nil {
-			return o, err
-		}
-	}
 	if c.needsFinish(in, &o) {
 		o.inner, o.run = o.run, runModified
 		o.dst = tmpOut
+	}
+	if isDPP(in) {
+		if err := c.dpp(in, &o); err != nil {
+			return o, err
+		}
 	}
 	if in.Y != nil {
 		y, err := c.try(in.Y)
@@ -112,6 +117,9 @@ func (c *compiler) try(in *isa.Inst) (op, error) {
 		o.dst = tmpDual
 	}
 	c.shadow(in, &o)
+	if o.dpp != nil && o.shadow != nil {
+		o.dpp.shadow, o.shadow = o.shadow, shadowDPP
+	}
 	return o, nil
 }
 
@@ -270,7 +278,7 @@ func (c *compiler) modified(in *isa.Inst, s src, i int) src {
 	x := srcExtra{base: s, sel: isa.DWord, typ: in.Src[i].Type}
 	x.neg = in.Mod.Neg>>i&1 != 0
 	x.abs = in.Mod.Abs>>i&1 != 0
-	if x.typ == isa.B32 && (in.Form == isa.DPP16 || in.Form == isa.DPP8) && strings.HasSuffix(in.Name, "_f16") {
+	if x.typ == isa.B32 && isDPP(in) && strings.HasSuffix(in.Name, "_f16") {
 		x.typ = isa.F16 // the operand of DPP is a register, which tells no type
 	}
 	half := x.typ == isa.F16 || x.typ == isa.I16 || x.typ == isa.BF16
@@ -294,6 +302,8 @@ func isVALU(e isa.Encoding) bool {
 	}
 	return false
 }
+
+func isDPP(in *isa.Inst) bool { return in.Form == isa.DPP16 || in.Form == isa.DPP8 }
 
 func isMemory(e isa.Encoding) bool {
 	switch e {

@@ -178,6 +178,7 @@ type op struct {
 	mem    *memOp
 	dual   *op      // second half of VOPD
 	index  *indexed // of functions with s_set_gpr_idx_on
+	dpp    *dppOp   // of DPP
 	aux    any      // for spec.prep and its handler
 
 	in *isa.Inst // for everything rare, and for messages

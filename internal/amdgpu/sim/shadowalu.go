@@ -97,7 +97,7 @@ func (c *compiler) shadow(in *isa.Inst, o *op) {
 		o.shadow = shadowWide(name, o)
 	case in.Form == isa.SDWA && (name == "v_mov_b32" || name == "v_and_b32" || name == "v_or_b32" || name == "v_xor_b32" || name == "v_not_b32"):
 		o.shadow = shadowSelected
-	case in.Form == isa.SDWA || in.Form == isa.DPP16 || in.Form == isa.DPP8:
+	case in.Form == isa.SDWA:
 	case name == "v_mov_b32" || name == "v_and_b32" || name == "v_or_b32" || name == "v_xor_b32" || name == "v_not_b32" ||
 		name == "v_or3_b32" || name == "v_and_or_b32" || name == "v_bfi_b32" || name == "v_xor3_b32" || name == "v_mov_b64" ||
 		name == "v_accvgpr_read_b32" || name == "v_accvgpr_write_b32" || name == "v_accvgpr_mov_b32":
@@ -326,7 +326,7 @@ func shadowSelect(w *wave, o *op) {
 		w.settle(o, known&(half(0, a)&^sel|half(1, b)&sel))
 		return
 	}
-	if o.in.Form != isa.Plain && o.in.Form != isa.E64 {
+	if o.in.Form == isa.SDWA {
 		d.lo &= d.hi
 		w.settle(o, d.lo)
 		return

@@ -20,12 +20,13 @@ const (
 
 // The rows of a wave before v0 are temporaries: 0 and 1 hold a result before
 // clamp and the like, 2 the result of the first half of a VOPD, 3 a result
-// of which the active lanes are taken.
+// of which the active lanes are taken, 4 and 5 a source that DPP permuted.
 const (
 	tmpOut    = 0
 	tmpDual   = 2
 	tmpMerge  = 3
-	firstVGPR = 4
+	tmpDPP    = 4
+	firstVGPR = 6
 )
 
 // A wave is the state of one wave.
