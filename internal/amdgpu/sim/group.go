@@ -28,7 +28,8 @@ type group struct {
 	phase  uint32 // barriers passed
 	checks bool
 
-	waves   []*wave
+	waves   []*wave // of the launch, the first of all
+	all     []*wave
 	current *wave // that executes
 	lds     ldsMemory
 	rand    *rand.Rand // of Options.Schedule, else nil
@@ -47,7 +48,8 @@ type group struct {
 	finds     findings
 
 	raced      map[*region]*raceShadow
-	lastRaced  *region // the last that was looked up in raced
+	chunks     []*raceChunk // that no record uses, all zero
+	lastRaced  *region      // the last that was looked up in raced
 	lastShadow *raceShadow
 	noRaces    bool
 	exact      *exactRaces // of the second run
@@ -56,17 +58,62 @@ type group struct {
 
 func newRand(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
 
+// newGroup returns a group for launch l. Register files are large and most
+// launches are small: groups are used again, see release.
 func newGroup(l *launch) *group {
-	g := &group{l: l, mem: &l.dev.mem, checks: l.checks, noRaces: l.groups*uint64(l.waves) > raceMaxWaves}
-	g.lds.init(l)
-	for i := range g.unwritten {
-		g.unwritten[i] = poison
+	d := l.dev
+	var g *group
+	if n := len(d.idle); n > 0 {
+		g, d.idle = d.idle[n-1], d.idle[:n-1]
+	} else {
+		g = &group{mem: &d.mem}
+		for i := range g.unwritten {
+			g.unwritten[i] = poison
+		}
 	}
-	for i := range l.waves {
-		w := &wave{g: g, id: i, n: l.waveSize, arch: l.dev.arch, full: ^uint64(0) >> (64 - l.waveSize), trans: l.dev.opts.transcendental()}
-		g.waves = append(g.waves, w)
+	g.l, g.checks, g.noRaces = l, l.checks, l.groups*uint64(l.waves) > raceMaxWaves
+	g.lds.init(l)
+	for i := len(g.all); i < l.waves; i++ {
+		g.all = append(g.all, &wave{g: g, id: i, arch: d.arch, trans: d.opts.transcendental()})
+	}
+	g.waves = g.all[:l.waves]
+	for _, w := range g.waves {
+		w.n, w.full = l.waveSize, ^uint64(0)>>(64-l.waveSize)
 	}
 	return g
+}
+
+// maxIdleChunks bounds the chunks that an idle group keeps, 2 MiB.
+const maxIdleChunks = 64
+
+// release gives the groups of a launch back to the device, with nothing of
+// the launch left in them but memory to be used again.
+func (d *device) release(gs []*group) {
+	for _, g := range gs {
+		for r, s := range g.raced {
+			dwords := (len(r.data) + 3) / 4
+			for i, c := range s.chunks {
+				if c == nil || len(g.chunks) >= maxIdleChunks {
+					continue
+				}
+				n := min(dwords-i*raceChunkDwords, raceChunkDwords)
+				clear(c.w[:n])
+				clear(c.r[:n])
+				g.chunks = append(g.chunks, c)
+			}
+		}
+		clear(g.raced)
+		g.l, g.current, g.rand, g.err, g.errAt = nil, nil, nil, nil, 0
+		g.inst, g.laneOps, g.laneSlots, g.counts, g.finds = [numClasses]int64{}, 0, 0, gpu.Counters{}, findings{}
+		g.lastRaced, g.lastShadow, g.exact = nil, nil, nil
+		clear(g.passed)
+		g.passed = g.passed[:0]
+		for _, w := range g.waves {
+			w.unit, w.err = nil, nil
+			clear(w.effects[:cap(w.effects)])
+		}
+		d.idle = append(d.idle, g)
+	}
 }
 
 // run executes one work-group to its end.
@@ -105,11 +152,9 @@ func (w *wave) reset(l *launch) {
 	w.state, w.err = waveRunning, nil
 	w.scc, w.gprIdx, w.steps = 0, 0, 0
 	w.mode = arith.ModeOf(l.kernel.Descriptor.Rsrc1)
-	w.growRows(l.unit)
-	for r := range w.rows {
-		w.rows[r] = w.g.unwritten
-	}
 	w.resetShadow()
+	w.rows = w.rows[:0]
+	w.growRows(l.unit)
 	w.scratch.reset(l)
 	w.masked, w.effects, w.missed = w.masked[:0], w.effects[:0], false
 }
@@ -125,12 +170,16 @@ func (w *wave) growRows(u *unit) {
 	if n <= old {
 		return
 	}
-	rows := make([]lanes, n)
-	copy(rows, w.rows)
-	for r := old; r < n; r++ {
-		rows[r] = w.g.unwritten
+	if n <= cap(w.rows) {
+		w.rows = w.rows[:n]
+	} else {
+		rows := make([]lanes, n)
+		copy(rows, w.rows)
+		w.rows = rows
 	}
-	w.rows = rows
+	for r := old; r < n; r++ {
+		w.rows[r] = w.g.unwritten
+	}
 	w.growShadow(n)
 }
 

@@ -248,15 +248,18 @@ func (l *launch) run() (gpu.Report, error) {
 	defer l.forget()
 	rep, gs, err := l.execute(workers, nil)
 	if err != nil || !l.checks {
+		l.dev.release(gs)
 		return rep, err
 	}
 	suspects := l.suspects(gs)
+	l.dev.release(gs)
 	if len(suspects) == 0 {
 		return rep, nil
 	}
 	l.restore()
 	l.exact = true
-	rep, _, err = l.execute(1, newExactRaces(suspects))
+	rep, gs, err = l.execute(1, newExactRaces(suspects))
+	l.dev.release(gs)
 	return rep, err
 }
 

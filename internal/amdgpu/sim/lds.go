@@ -16,9 +16,16 @@ type ldsMemory struct {
 }
 
 func (m *ldsMemory) init(l *launch) {
-	m.region = region{name: "shared memory", space: "lds", data: make([]byte, l.lds), live: true}
+	data, def := m.data, m.def
+	if cap(data) < l.lds {
+		data = make([]byte, l.lds)
+	}
+	if l.checks && cap(def) < l.lds {
+		def = make([]byte, l.lds)
+	}
+	m.region = region{name: "shared memory", space: "lds", data: data[:l.lds], live: true}
 	if l.checks {
-		m.def = make([]byte, l.lds)
+		m.def = def[:l.lds]
 	}
 }
 

@@ -21,8 +21,10 @@ type origin struct {
 // not each lane, and only means something while the register has undefined
 // lanes.
 type origins struct {
-	v []origin // by row
+	v []origin // by row; zero from its length to its capacity
 	s [numScalars]origin
+	// used says that some are not zero.
+	used bool
 }
 
 // source finds the origin of the undefined values that o reads.
@@ -95,6 +97,7 @@ func (w *wave) trace(row int32, d halves, mask uint64) {
 // addresses in g.ea.
 func (w *wave) loadedFrom(row int32, bad uint64, name string, base uint64, k int32) {
 	i := bits.TrailingZeros64(bad)
+	w.from.used = true
 	w.from.v[row] = origin{
 		o: &w.unit.ops[w.at], name: name, off: int64(w.g.ea[i]-base) + int64(4*k),
 		group: w.g.linear, wave: w.id, lane: i,

@@ -42,19 +42,24 @@ type raceChunk struct {
 
 // A raceShadow is one goroutine's record of a region.
 type raceShadow struct {
+	g        *group
 	region   *region
 	chunks   []*raceChunk
 	suspects []uint64 // bits by dword, nil for none
 }
 
-func newRaceShadow(r *region) *raceShadow {
-	return &raceShadow{region: r, chunks: make([]*raceChunk, (len(r.data)+4*raceChunkDwords-1)/(4*raceChunkDwords))}
+func newRaceShadow(g *group, r *region) *raceShadow {
+	return &raceShadow{g: g, region: r, chunks: make([]*raceChunk, (len(r.data)+4*raceChunkDwords-1)/(4*raceChunkDwords))}
 }
 
 func (s *raceShadow) chunk(d uint64) *raceChunk {
 	c := s.chunks[d/raceChunkDwords]
 	if c == nil {
-		c = new(raceChunk)
+		if n := len(s.g.chunks); n > 0 {
+			c, s.g.chunks = s.g.chunks[n-1], s.g.chunks[:n-1]
+		} else {
+			c = new(raceChunk)
+		}
 		s.chunks[d/raceChunkDwords] = c
 	}
 	return c
@@ -77,7 +82,7 @@ func (g *group) races(r *region) *raceShadow {
 	}
 	s := g.raced[r]
 	if s == nil {
-		s = newRaceShadow(r)
+		s = newRaceShadow(g, r)
 		if g.raced == nil {
 			g.raced = map[*region]*raceShadow{}
 		}

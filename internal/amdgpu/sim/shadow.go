@@ -34,16 +34,26 @@ type waveShadow struct {
 }
 
 func (w *wave) resetShadow() {
-	clear(w.shadow.v)
+	w.shadow.v = w.shadow.v[:0]
 	clear(w.shadow.s[:])
 	w.shadow.scc = false
 	clear(w.shadow.spills)
-	clear(w.from.v)
-	clear(w.from.s[:])
-	w.fromSCC = origin{}
+	if w.from.used {
+		clear(w.from.v[:cap(w.from.v)])
+		clear(w.from.s[:])
+		w.fromSCC = origin{}
+		w.from.used = false
+	}
+	w.from.v = w.from.v[:0]
 }
 
 func (w *wave) growShadow(n int) {
+	if n <= cap(w.shadow.v) && n <= cap(w.from.v) {
+		old := len(w.shadow.v)
+		w.shadow.v, w.from.v = w.shadow.v[:n], w.from.v[:n]
+		clear(w.shadow.v[old:])
+		return
+	}
 	v := make([]halves, n)
 	copy(v, w.shadow.v)
 	w.shadow.v = v

@@ -86,6 +86,7 @@ type device struct {
 	opts   Options
 	mu     sync.Mutex
 	mem    space
+	idle   []*group // of launches that are over
 	closed bool
 }
 
@@ -159,7 +160,7 @@ func (d *device) Close() error {
 	for _, r := range d.mem.slots {
 		r.live = false
 	}
-	d.mem = space{}
+	d.mem, d.idle = space{}, nil
 	return nil
 }
 
