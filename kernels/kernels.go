@@ -6,7 +6,9 @@ package kernels
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -174,6 +176,24 @@ func HeaderPath(dialect, name string) string {
 		return path.Join(d.headers, name)
 	}
 	return path.Join(d.folder, name)
+}
+
+// Digest identifies what a dialect's compiler is given for a family: the
+// source, its headers and the flags.
+func Digest(dialect, family string) (string, error) {
+	src, headers, err := Source(dialect, family)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	part := func(s string) { fmt.Fprintf(h, "%d:%s", len(s), s) }
+	part(src)
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		part(name)
+		part(headers[name])
+	}
+	part(strings.Join(Flags(dialect), " "))
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
 var include = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*"([^"]+)"`)

@@ -36,11 +36,12 @@ var mayImport = map[string]string{
 	"internal/ops":                      "internal/tensor internal/truth internal/compare internal/gpu gonum.org",
 	"internal/runner":                   "internal/ops internal/gpu internal/compare internal/tensor",
 	"internal/mutate":                   "internal/amdgpu/isa internal/compare internal/gpu internal/ops internal/runner",
-	"internal/bundle":                   "internal/tensor internal/runner",
+	"internal/bundle":                   "internal/tensor internal/ops internal/runner",
+	"recordings":                        "",
 	"internal/seal":                     "",
 	"internal/baseline":                 "internal/runner internal/compare internal/gpu internal/seal golang.org/x/perf github.com/aclements/go-moremath",
 	"internal/report":                   "internal/runner internal/compare internal/ops internal/gpu internal/seal internal/baseline github.com/olekukonko/tablewriter",
-	"internal/target":                   "internal/runner internal/gpu internal/gpu/cuda internal/gpu/rocm internal/amdgpu/sim internal/amdgpu/codeobject kernels",
+	"internal/target":                   "internal/runner internal/ops internal/tensor internal/bundle internal/gpu internal/gpu/cuda internal/gpu/rocm internal/amdgpu/sim internal/amdgpu/codeobject kernels recordings",
 	"cmd/paritycheck":                   "internal kernels github.com/spf13 golang.org/x/term",
 }
 

@@ -116,6 +116,7 @@ Exit codes:
 		newExplainCmd(doExplain),
 		newInputsCmd(doInputs),
 		newJudgeCmd(doJudge),
+		newRecordCmd(doRecord),
 		newMutateCmd(doMutate),
 		newReportCmd(doReport),
 		newDoctorCmd(doDoctor),

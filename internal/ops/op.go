@@ -8,7 +8,10 @@
 package ops
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/paritycheck/paritycheck/internal/compare"
@@ -235,6 +238,29 @@ func (p *Problem) Role(i int) Role {
 		return InOut
 	}
 	return r
+}
+
+// Hash identifies what a kernel is given: the launch and every argument
+// but the contents of outputs, which are none of its business. Equal
+// hashes mean equal work for equal kernels.
+func (p *Problem) Hash() string {
+	h := sha256.New()
+	fmt.Fprintln(h, p.Case.Op.Kernel(p.Case.Variant), p.Grid, p.Block, p.Shared)
+	for i, param := range p.Case.Op.Params {
+		a := &p.Args[i]
+		switch {
+		case param.Role == Scalar:
+			fmt.Fprintf(h, "%s=%d,%x\n", param.Name, a.Int, math.Float64bits(a.Float))
+		case a.Buf == nil:
+			fmt.Fprintf(h, "%s=null\n", param.Name)
+		default:
+			fmt.Fprintf(h, "%s=%v[%d]+%d\n", param.Name, a.Buf.DType, a.Buf.Len(), a.Offset)
+			if p.Role(i) != Out {
+				h.Write(a.Buf.Data)
+			}
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // Output returns the index of the parameter that holds the result: the

@@ -1,6 +1,10 @@
 package runner
 
-import "github.com/paritycheck/paritycheck/internal/gpu"
+import (
+	"github.com/paritycheck/paritycheck/internal/gpu"
+	"github.com/paritycheck/paritycheck/internal/ops"
+	"github.com/paritycheck/paritycheck/internal/tensor"
+)
 
 // A Side is which source a target runs.
 type Side string
@@ -23,6 +27,15 @@ type Target struct {
 	Image func(dev gpu.Device, family string) ([]byte, error)
 	// Exclusive is true for hardware: one client, one launch at a time.
 	Exclusive bool
+	// Recorded, where set, is in place of a device: it returns the output
+	// of the same problem that a device gave elsewhere, or an error that
+	// says why there is none. Open and Image are not called then.
+	Recorded func(p *ops.Problem) (*tensor.Tensor, error)
+	// Device describes the recorded device.
+	Device gpu.Info
+	// Optional leaves a case without a result, in place of an unverified
+	// one, where there is no recorded output for it.
+	Optional bool
 	// Flags are the compiler flags of the images, for reports.
 	Flags string
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/paritycheck/paritycheck/internal/gpu/rocm"
 	"github.com/paritycheck/paritycheck/internal/runner"
 	"github.com/paritycheck/paritycheck/kernels"
+	"github.com/paritycheck/paritycheck/recordings"
 )
 
 // interpreted are the architectures that the interpreter runs, in the
@@ -38,6 +39,8 @@ func Parse(name string, opts Options) (runner.Target, error) {
 	n, err := strconv.Atoi(number)
 	bad := !ok || numbered && (err != nil || n < 0)
 	switch {
+	case backend == "rec" && (side == "hip" || side == "cuda") && number != "":
+		return recorded(name, runner.Side(side), number, false)
 	case bad:
 	case side == "hip" && !numbered:
 		for _, arch := range interpreted {
@@ -52,12 +55,14 @@ func Parse(name string, opts Options) (runner.Target, error) {
 	case side == "cuda" && backend == "cuda" && numbered:
 		return cudaTarget(name, runner.CUDA, kernels.CUDA, n), nil
 	}
-	return runner.Target{}, fmt.Errorf("unknown target %q: must be hip@%s, or hip@rocm:N, hip@cuda:N or cuda@cuda:N with a device's number",
+	return runner.Target{}, fmt.Errorf("unknown target %q: must be hip@%s, or hip@rocm:N, hip@cuda:N or cuda@cuda:N with a device's number, or cuda@rec:FILE",
 		name, strings.Join(interpreted, ", hip@"))
 }
 
 // Default returns the targets of a run that names none: all hardware
-// present, and the interpreter where no AMD GPU is.
+// present, the interpreter where no AMD GPU is, and the embedded recordings
+// of NVIDIA GPUs where none is. Cases that a recording lacks are left out
+// of it.
 func Default(opts Options) []runner.Target {
 	var names []string
 	_, nvidia := cuda.Probe()
@@ -74,6 +79,15 @@ func Default(opts Options) []runner.Target {
 		}
 	}
 	var targets []runner.Target
+	if len(nvidia) == 0 {
+		for _, name := range recordings.Names() {
+			t, err := recorded("cuda@rec:"+name, runner.CUDA, name, true)
+			if err != nil {
+				panic("target: " + err.Error()) // embedded, and read by a test
+			}
+			targets = append(targets, t)
+		}
+	}
 	for _, name := range names {
 		t, err := Parse(name, opts)
 		if err != nil {
@@ -90,7 +104,7 @@ func Names() []string {
 	for _, arch := range interpreted {
 		names = append(names, "hip@"+arch)
 	}
-	return append(names, "hip@rocm:N", "hip@cuda:N", "cuda@cuda:N")
+	return append(names, "hip@rocm:N", "hip@cuda:N", "cuda@cuda:N", "cuda@rec:FILE")
 }
 
 func emulated(arch string, opts Options) runner.Target {

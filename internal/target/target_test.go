@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"github.com/paritycheck/paritycheck/internal/gpu"
+	"github.com/paritycheck/paritycheck/internal/ops"
 	"github.com/paritycheck/paritycheck/internal/runner"
 	"github.com/paritycheck/paritycheck/kernels"
+	"github.com/paritycheck/paritycheck/recordings"
 )
 
 func TestParse(t *testing.T) {
@@ -89,5 +91,32 @@ func TestCache(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".new-*"))
 	if len(left) != 0 {
 		t.Errorf("left behind %v", left)
+	}
+}
+
+// TestRecordings: every embedded recording is read, and holds the outputs
+// of today's kernels for most of today's cases.
+func TestRecordings(t *testing.T) {
+	for _, name := range recordings.Names() {
+		tg, err := Parse("cuda@rec:"+name, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cases, have := 0, 0
+		for _, o := range ops.All() {
+			c := o.Cases(o.Variants[0], ops.Fast)[0]
+			cases++
+			if _, err := tg.Recorded(runner.Inputs(&c, 1)); err == nil {
+				have++
+			} else {
+				t.Logf("%s: %v", c.Name(), err)
+			}
+		}
+		if have < cases/2 {
+			t.Errorf("%s has %d of %d ops: record it anew", name, have, cases)
+		}
+	}
+	if _, err := Parse("cuda@rec:no/such/file", Options{}); err == nil {
+		t.Error("a missing file gave no error")
 	}
 }

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/paritycheck/paritycheck/internal/bundle"
+	"github.com/paritycheck/paritycheck/internal/ops"
+	"github.com/paritycheck/paritycheck/internal/report"
+	"github.com/paritycheck/paritycheck/internal/runner"
+	"github.com/paritycheck/paritycheck/internal/target"
+	"github.com/paritycheck/paritycheck/internal/tensor"
+)
+
+// recordOptions are the flags of record.
+type recordOptions struct {
+	sel    runner.Selection
+	target string
+	seed   uint64
+	path   string
+}
+
+func newRecordCmd(do func(context.Context, io.Writer, io.Writer, recordOptions) error) *cobra.Command {
+	var opts recordOptions
+	cmd := &cobra.Command{
+		Use:   "record",
+		Short: "Record a target's outputs, to hold other machines against",
+		Long: `Run cases on one target and write their outputs to a file. Elsewhere, the
+target cuda@rec:FILE (or hip@rec:FILE) is what was recorded: paritycheck run
+--target hip@gfx90a --vs cuda@rec:FILE holds a port against hardware that is
+not there. Only outputs that pass are recorded.`,
+		Example: `  $ paritycheck record --target cuda@cuda:0 -o h200.safetensors.gz`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return do(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), opts)
+		},
+	}
+	addSelection(cmd, &opts.sel)
+	f := cmd.Flags()
+	f.StringVar(&opts.target, "target", "", "the `target` to record")
+	f.Uint64Var(&opts.seed, "seed", 1, "`seed` of the inputs")
+	f.StringVarP(&opts.path, "output", "o", "", "write the recording to `file`")
+	return cmd
+}
+
+func doRecord(ctx context.Context, out, errOut io.Writer, opts recordOptions) error {
+	if opts.target == "" || opts.path == "" {
+		return errors.New("record needs --target TARGET and -o FILE")
+	}
+	cases, err := runner.Select(ops.All(), opts.sel)
+	if err != nil {
+		return err
+	}
+	topts, err := targetOptions(emulation{}, opts.seed, 0)
+	if err != nil {
+		return err
+	}
+	t, err := target.Parse(opts.target, topts)
+	if err != nil {
+		return err
+	}
+	// The file beside it shows before the run that the folder can be
+	// written to, and takes its place when it is whole.
+	f, err := os.CreateTemp(filepath.Dir(opts.path), ".recording-*")
+	if err != nil {
+		return fmt.Errorf("output file %s cannot be written: %w", opts.path, err)
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+
+	version, _ := build()
+	rec := bundle.NewRecording(version, opts.seed)
+	var failed error
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	p := newProgress(errOut)
+	r, err := runner.Execute(ctx, cases, []runner.Target{t}, runner.Options{
+		Seed: opts.seed, Level: opts.sel.Level, Progress: p.update,
+		Output: func(name string, p *ops.Problem, out *tensor.Tensor) {
+			source, err := target.SourceOf(name, p.Case.Op.Family)
+			if err != nil {
+				failed = errors.Join(failed, err)
+				return
+			}
+			rec.Add(p, source, out)
+		},
+	})
+	p.done()
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	rec.Target = r.Env.Targets[0]
+	if rec.Len() > 0 {
+		if err := rec.Write(f); err != nil {
+			return fmt.Errorf("writing %s: %w", opts.path, err)
+		}
+		if err := errors.Join(f.Chmod(0o644), f.Close(), os.Rename(f.Name(), opts.path)); err != nil {
+			return fmt.Errorf("writing %s: %w", opts.path, err)
+		}
+	}
+	tally := report.Count(r)
+	fmt.Fprintf(out, "%d of %d cases recorded on %s\n", rec.Len(), len(cases), opts.target)
+	if tally.Fail > 0 {
+		return &failedError{fmt.Sprintf("%d cases failed and are not recorded", tally.Fail)}
+	}
+	return outcome(r)
+}
