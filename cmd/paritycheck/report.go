@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/paritycheck/paritycheck/internal/baseline"
 	"github.com/paritycheck/paritycheck/internal/report"
 	"github.com/paritycheck/paritycheck/internal/runner"
 )
@@ -20,6 +21,8 @@ type rendering struct {
 	outputs  []string
 	color    string
 	counters bool
+
+	allowUnverified bool
 }
 
 // add adds the flags to cmd.
@@ -32,20 +35,28 @@ func (o *rendering) add(cmd *cobra.Command) {
 	addEnum(cmd, &o.format, "format", "table", "`format` of stdout: "+strings.Join(formats, " "), formats...)
 	f.StringArrayVarP(&o.outputs, "output", "o", nil, "write the report to `file` too, in the format of its extension: "+report.Extensions())
 	addEnum(cmd, &o.color, "color", "auto", "colours in the table: `when` is auto, always or never", "auto", "always", "never")
+	f.BoolVar(&o.allowUnverified, "allow-unverified", false, "take a run with unverified results for a baseline")
 	f.BoolVar(&o.counters, "counters", false, "show the interpreter's counters in tables")
 }
 
-// write writes r to stdout and to outputs. A file that fails does not
-// keep the others from being written.
-func (o *rendering) write(out io.Writer, r *runner.Run, outputs []*outputFile) error {
-	errs := []error{report.Write(out, r, report.Format(o.format), report.Options{Color: useColor(o.color, out), Counters: o.counters})}
-	for _, f := range outputs {
-		errs = append(errs, f.write(r, report.Options{Counters: o.counters}))
+// write writes r to stdout and to outputs, with what changed from a
+// baseline if changes is not nil; where stdout's format has no place for
+// that, it goes to errOut. A file that fails does not keep the others from
+// being written.
+func (o *rendering) write(out, errOut io.Writer, r *runner.Run, changes *baseline.Comparison, outputs []*outputFile) error {
+	format := report.Format(o.format)
+	opts := report.Options{Counters: o.counters, Changes: changes, AllowUnverified: o.allowUnverified}
+	stdout := opts
+	stdout.Color = useColor(o.color, out)
+	errs := []error{report.Write(out, r, format, stdout)}
+	if changes != nil && !report.ShowsChanges(format) {
+		errs = append(errs, report.WriteChanges(errOut, changes, report.Table))
 	}
-	if path := os.Getenv("GITHUB_STEP_SUMMARY"); path != "" && o.format == string(report.GitHub) {
-		errs = append(errs, appendSummary(path, func(w io.Writer) error {
-			return report.Write(w, r, report.Markdown, report.Options{})
-		}))
+	for _, f := range outputs {
+		errs = append(errs, f.write(r, opts))
+	}
+	if path := os.Getenv("GITHUB_STEP_SUMMARY"); path != "" && format == report.GitHub {
+		errs = append(errs, appendSummary(path, func(w io.Writer) error { return report.Write(w, r, report.Markdown, opts) }))
 	}
 	return errors.Join(errs...)
 }
@@ -111,7 +122,7 @@ func doReport(in io.Reader, out io.Writer, opts reportOptions) error {
 		return err
 	}
 	defer discard(outputs)
-	return opts.write(out, r, outputs)
+	return opts.write(out, io.Discard, r, nil, outputs)
 }
 
 // loadRun reads a run from a file or, named -, from in.

@@ -17,7 +17,7 @@ import (
 // Exit codes. A script that gates on parity tests for 1 alone.
 const (
 	exitOK    = 0 // every selected case ran and passed
-	exitFail  = 1 // some case failed
+	exitFail  = 1 // some case failed, or regressed against the baseline
 	exitError = 2 // bad usage or input, or a run that could not be completed
 	exitNone  = 3 // nothing was compared
 )
@@ -85,7 +85,7 @@ Without a GPU the HIP kernels run in an interpreter of AMD code objects.
 
 Exit codes:
   0  every selected case ran and passed
-  1  some case failed
+  1  some case failed, or is worse than in the baseline
   2  bad usage or input, or the run could not be completed
   3  nothing was compared, in the run or in some case`,
 		Example: `  # Check one op wherever it can run
@@ -119,6 +119,7 @@ Exit codes:
 		newRecordCmd(doRecord),
 		newMutateCmd(doMutate),
 		newReportCmd(doReport),
+		newDiffCmd(doDiff),
 		newDoctorCmd(doDoctor),
 		newCompileCmd(),
 	)

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/paritycheck/paritycheck/internal/baseline"
 	"github.com/paritycheck/paritycheck/internal/compare"
 	"github.com/paritycheck/paritycheck/internal/expr"
 	"github.com/paritycheck/paritycheck/internal/ops"
@@ -37,7 +38,9 @@ type runOptions struct {
 	require []string
 
 	rendering
-	quiet bool
+	holding
+	baseline string
+	quiet    bool
 
 	emulation emulation
 
@@ -52,7 +55,7 @@ type emulation struct {
 }
 
 // notResults are the flags of run that change no result.
-var notResults = []string{"format", "output", "color", "quiet", "jobs", "counters", "help"}
+var notResults = []string{"format", "output", "color", "quiet", "jobs", "counters", "help", "baseline", "max-growth", "allow-unverified"}
 
 // newRunCmd parses flags into runOptions and hands them to do.
 func newRunCmd(do func(ctx context.Context, out, errOut io.Writer, opts runOptions) error) *cobra.Command {
@@ -82,6 +85,10 @@ argument of the launch alone.`,
   # What a wrong launch argument does
   $ paritycheck run --op rope_i --dtype f32 --set 'stride_b=t*d/2'
 
+  # Record a baseline, and hold a later run against it
+  $ paritycheck run -o main.baseline.json
+  $ paritycheck run --baseline main.baseline.json
+
   # A CI gate
   $ paritycheck run --strict --format github -o parity.json -o parity.xml`,
 		Args: noArgs,
@@ -106,6 +113,8 @@ argument of the launch alone.`,
 	f.StringSliceVar(&opts.require, "require", nil, "run on these `targets` too, and let cases fail that are unverified there; all means every target of the run")
 
 	opts.rendering.add(cmd)
+	opts.holding.add(cmd)
+	f.StringVar(&opts.baseline, "baseline", "", "fail on what is worse than in `file`, a saved run or baseline, of what is selected")
 	f.BoolVarP(&opts.quiet, "quiet", "q", false, "no progress on stderr")
 
 	addEnum(cmd, &opts.emulation.transcendental, "transcendental", "cr",
@@ -183,6 +192,13 @@ func runCases(ctx context.Context, out, errOut io.Writer, opts runOptions, cases
 	}
 	defer discard(outputs)
 
+	var base *baseline.Baseline
+	if opts.baseline != "" {
+		if base, err = opts.openBaseline(); err != nil {
+			return err
+		}
+	}
+
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -209,13 +225,27 @@ func runCases(ctx context.Context, out, errOut io.Writer, opts runOptions, cases
 	r.Env.Flags = opts.given
 	gate(r, opts)
 
-	if err := opts.write(out, r, outputs); err != nil {
+	var changes *baseline.Comparison
+	if base != nil && !interrupted {
+		if changes, err = opts.hold(base, r); err != nil {
+			return err
+		}
+	}
+	if err := opts.write(out, errOut, r, changes, outputs); err != nil {
 		return err
 	}
 	if interrupted {
 		return fmt.Errorf("interrupted: %d of %d cases were run", len(casesOf(r)), len(cases))
 	}
-	return outcome(r)
+	err = outcome(r)
+	if changes != nil {
+		if worse := regressed(changes); worse != nil && exitCode(err) == exitFail {
+			return &failedError{err.Error() + "; " + worse.Error()}
+		} else if worse != nil {
+			return worse
+		}
+	}
+	return err
 }
 
 // firstOf is the first of joined errors: an override that overflows does

@@ -340,7 +340,7 @@ func TestRunFlags(t *testing.T) {
 		}
 		return got
 	}
-	def := runOptions{seed: 1, repeat: 2, timeout: 5 * time.Minute, rendering: rendering{format: "table", color: "auto"}, emulation: emulation{transcendental: "cr"}}
+	def := runOptions{seed: 1, repeat: 2, timeout: 5 * time.Minute, rendering: rendering{format: "table", color: "auto"}, holding: holding{growth: 0.05}, emulation: emulation{transcendental: "cr"}}
 	check := func(want runOptions, args ...string) {
 		t.Helper()
 		got := parse(args...)

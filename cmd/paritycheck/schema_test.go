@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/paritycheck/paritycheck/internal/baseline"
 	"github.com/paritycheck/paritycheck/internal/compare"
+	"github.com/paritycheck/paritycheck/internal/report"
 	"github.com/paritycheck/paritycheck/internal/runner"
 )
 
@@ -22,7 +24,7 @@ func TestSchemaDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	types := map[string][]string{}
-	for _, v := range []any{runner.Run{}, listedOp{}, listedCase{}, listedKernel{}, listedISA{}, explanation{}, machine{}} {
+	for _, v := range []any{runner.Run{}, listedOp{}, listedCase{}, listedKernel{}, listedISA{}, explanation{}, machine{}, report.Changes{}, baseline.Baseline{}} {
 		walk(types, reflect.TypeOf(v))
 	}
 	for _, d := range schemaDiffs(types, sections(string(b))) {

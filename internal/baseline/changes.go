@@ -36,8 +36,8 @@ var kinds = []Kind{Worse, Lost, NewFail, Moved, Accuracy, Counters, Slow, Better
 // Regression reports whether changes of kind k are regressions.
 func (k Kind) Regression() bool { return slices.Index(kinds, k) < slices.Index(kinds, Better) }
 
-// A Change is one difference between two runs.
-type Change struct {
+// A Delta is one difference between two runs.
+type Delta struct {
 	Kind   Kind   `json:"kind"`
 	Op     string `json:"op"`
 	Family string `json:"family"`
@@ -52,7 +52,7 @@ type Change struct {
 type RowChange struct {
 	Op, Family, DType, Target string
 	Base, Now                 *Row // nil where a run does not have it
-	Changes                   []Change
+	Changes                   []Delta
 	Timings                   []Timing // of the cases timed in both
 }
 
@@ -71,7 +71,7 @@ func (r *RowChange) Regressions() int {
 type Comparison struct {
 	Base, Now *Baseline
 	Rows      []RowChange // in the base's order, then what is new
-	Changes   []Change    // gravest first, then in the order of rows
+	Changes   []Delta     // gravest first, then in the order of rows
 	Compared  int         // results in both
 	StillFail int         // results that fail in both
 	// Floor is what unchanged kernels' times moved by between the runs,
@@ -140,7 +140,7 @@ func Compare(base, now *Baseline, opts Options) (*Comparison, error) {
 		c.row(&out.Rows[i], pairs[i], out.Floor)
 		out.Changes = append(out.Changes, out.Rows[i].Changes...)
 	}
-	slices.SortStableFunc(out.Changes, func(a, b Change) int {
+	slices.SortStableFunc(out.Changes, func(a, b Delta) int {
 		return cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind))
 	})
 	return out, nil
@@ -232,7 +232,7 @@ func order(b *Baseline) []string {
 // row finds the changes of one row.
 func (c *comparing) row(r *RowChange, pairs []pair, floor float64) {
 	add := func(kind Kind, name, what, detail string) {
-		r.Changes = append(r.Changes, Change{kind, r.Op, r.Family, r.DType, r.Target, name, what, detail})
+		r.Changes = append(r.Changes, Delta{kind, r.Op, r.Family, r.DType, r.Target, name, what, detail})
 	}
 	switch {
 	case r.Now == nil:

@@ -11,9 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
+	"github.com/paritycheck/paritycheck/internal/baseline"
 	"github.com/paritycheck/paritycheck/internal/compare"
 	"github.com/paritycheck/paritycheck/internal/runner"
 	"github.com/paritycheck/paritycheck/internal/seal"
@@ -31,6 +31,10 @@ const (
 	Bench    Format = "bench"    // Go benchmark format, for benchstat
 	JUnit    Format = "junit"    // for CI systems
 	GitHub   Format = "github"   // workflow annotations
+
+	// Baseline is what later runs are held against, see package baseline.
+	// It is for files alone, and only of runs that are fit for it.
+	Baseline Format = "baseline"
 )
 
 // Formats are all formats, in the order of the documentation.
@@ -61,6 +65,7 @@ var extensions = []struct {
 	ext    string
 	format Format
 }{
+	{".baseline.json", Baseline}, // before .json
 	{".txt", Table}, {".md", Markdown}, {".json", JSON}, {".csv", CSV}, {".bench", Bench}, {".xml", JUnit},
 }
 
@@ -70,14 +75,14 @@ func Extensions() string {
 	for _, e := range extensions {
 		list = append(list, e.ext)
 	}
+	list = append(list[1:], list[0])
 	return strings.Join(list, " ")
 }
 
 // FormatOf returns the format that a file's extension stands for.
 func FormatOf(path string) (Format, error) {
-	ext := strings.ToLower(filepath.Ext(path))
 	for _, e := range extensions {
-		if e.ext == ext {
+		if strings.HasSuffix(strings.ToLower(path), e.ext) {
 			return e.format, nil
 		}
 	}
@@ -88,6 +93,12 @@ func FormatOf(path string) (Format, error) {
 type Options struct {
 	Color    bool // ANSI colours in the table
 	Counters bool // columns of the interpreter's counters in tables
+
+	// Changes, if not nil, are what changed from a baseline. They follow
+	// the report in formats for people and CI systems.
+	Changes *baseline.Comparison
+	// AllowUnverified lets a run with unverified results become a baseline.
+	AllowUnverified bool
 }
 
 // Write renders run.
@@ -110,14 +121,36 @@ func Write(w io.Writer, run *runner.Run, f Format, opts Options) error {
 		err = writeJUnit(&b, run)
 	case GitHub:
 		err = writeGitHub(&b, run)
+	case Baseline:
+		err = writeBaseline(&b, run, opts)
 	default:
 		err = fmt.Errorf("unknown format %q: must be one of %s", f, formatNames())
+	}
+	if err == nil && opts.Changes != nil && ShowsChanges(f) {
+		if f != GitHub {
+			b.WriteString("\n")
+		}
+		err = WriteChanges(&b, opts.Changes, f)
 	}
 	if err != nil {
 		return fmt.Errorf("rendering %s: %w", f, err)
 	}
 	_, err = w.Write(b.Bytes())
 	return err
+}
+
+// ShowsChanges reports whether Write shows Options.Changes in format f.
+func ShowsChanges(f Format) bool { return f == Table || f == Markdown || f == GitHub }
+
+func writeBaseline(w io.Writer, run *runner.Run, opts Options) error {
+	b, err := baseline.Of(run)
+	if err == nil {
+		err = b.Check(opts.AllowUnverified)
+	}
+	if err != nil {
+		return err
+	}
+	return b.Write(w)
 }
 
 // writeJSON writes run with its checksum (package seal).
@@ -220,18 +253,22 @@ type Tally struct {
 func Count(run *runner.Run) Tally {
 	var t Tally
 	for i := range run.Results {
-		switch run.Results[i].Status {
-		case compare.Pass:
-			t.Pass++
-		case compare.Warn:
-			t.Warn++
-		case compare.Fail:
-			t.Fail++
-		default: // an unknown status is no success
-			t.Unverified++
-		}
+		t.add(run.Results[i].Status)
 	}
 	return t
+}
+
+func (t *Tally) add(s compare.Status) {
+	switch s {
+	case compare.Pass:
+		t.Pass++
+	case compare.Warn:
+		t.Warn++
+	case compare.Fail:
+		t.Fail++
+	default: // an unknown status is no success
+		t.Unverified++
+	}
 }
 
 // Compared is the number of results in which something was judged.

@@ -110,6 +110,28 @@ func Select(all []*ops.Op, sel Selection) ([]ops.Case, error) {
 	return cases, nil
 }
 
+// Check reports malformed patterns.
+func (s *Selection) Check() error {
+	for _, list := range []struct {
+		what  string
+		globs []string
+	}{{"op", s.Ops}, {"family", s.Families}, {"dtype", s.DTypes}, {"case", s.Cases}} {
+		for _, g := range list.globs {
+			if err := checkGlob(list.what, g); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Match reports whether the selection, whose patterns are well formed,
+// takes a case by its names.
+func (s *Selection) Match(op, family, dtype, name string) bool {
+	return wanted(s.Ops, op) && wanted(s.Families, family) && wanted(s.DTypes, dtype) &&
+		(len(s.Cases) == 0 || slices.ContainsFunc(s.Cases, func(g string) bool { return matchCase(g, name) }))
+}
+
 func checkGlob(what, g string) error {
 	if _, err := path.Match(g, ""); err != nil {
 		return fmt.Errorf("%s pattern %q is malformed: a [ must be closed and a \\ must be followed by a character", what, g)
