@@ -252,7 +252,7 @@ func changesMarkdown(w io.Writer, c *baseline.Comparison) error {
 		return err
 	}
 	if len(others) > 0 {
-		fmt.Fprintf(w, "\n<details><summary>%s that are no regressions</summary>\n\n", plural(len(c.Changes)-c.Regressions(), "change"))
+		fmt.Fprintf(w, "\n<details><summary>changes that are no regressions: %d</summary>\n\n", len(c.Changes)-c.Regressions())
 		if err := groupGrid(w, others); err != nil {
 			return err
 		}
