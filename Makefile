@@ -64,3 +64,12 @@ bench-sim: ; go test ./internal/amdgpu/sim -run XXX -bench Kernel -benchtime 1x 
 # (SAMPLES=n changes that), and the baseline that tests hold later runs to:
 # read its survivors before committing it.
 mutate: ; go run ./cmd/paritycheck mutate --samples $(or $(SAMPLES),40) --save-baseline testdata/mutation.json
+
+.PHONY: fuzz
+
+# Arbitrary bytes as a code object, as its notes and as instructions, for
+# FUZZTIME (a duration) each: none may bring the program down.
+fuzz:
+	go test ./internal/amdgpu/codeobject -run XXX -fuzz FuzzParse -fuzztime $(or $(FUZZTIME),1m)
+	go test ./internal/amdgpu/codeobject -run XXX -fuzz FuzzMsgpack -fuzztime $(or $(FUZZTIME),1m)
+	go test ./internal/amdgpu/isa -run XXX -fuzz FuzzDecode -fuzztime $(or $(FUZZTIME),1m)

@@ -80,9 +80,9 @@ func (g *group) shared(w *wave, o *op, mask uint64) {
 	}
 	switch m.kind {
 	case memLoad:
-		g.load(w, o, r, inside)
+		g.load(w, o, r, inside, g.sequence(m, inside))
 	case memStore:
-		g.store(w, o, r, inside)
+		g.store(w, o, r, inside, g.sequence(m, inside))
 	case memAtomic:
 		for x := inside; x != 0; x &= x - 1 {
 			i := bits.TrailingZeros64(x) & 63

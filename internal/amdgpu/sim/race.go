@@ -186,8 +186,24 @@ func (s *raceShadow) write(v *raceView, d uint64, atomic bool) {
 	}
 }
 
-func (g *group) raceRead(w *wave, o *op, r *region, mask uint64, size int) {
-	s := g.races(r)
+// dwords returns the dwords of r, from the first to before end, that a
+// sequence of accesses touches.
+func (g *group) dwords(m *memOp, r *region, mask uint64) (first, end uint64) {
+	off, n := g.span(m, r, mask)
+	return off >> 2, (off + n + 3) >> 2
+}
+
+// part returns the records of writes and reads of the dwords from d to
+// before end, as far as they are in one chunk.
+func (s *raceShadow) part(d, end uint64) (w, r []uint32) {
+	c := s.chunk(d)
+	k := d % raceChunkDwords
+	last := min(k+end-d, raceChunkDwords)
+	return c.w[k:last], c.r[k:last]
+}
+
+func (g *group) raceRead(w *wave, o *op, r *region, mask uint64, seq bool) {
+	s, size := g.races(r), o.mem.size
 	if s == nil {
 		return
 	}
@@ -200,6 +216,20 @@ func (g *group) raceRead(w *wave, o *op, r *region, mask uint64, size int) {
 		return
 	}
 	v := w.raceView(r)
+	if seq {
+		for d, end := g.dwords(o.mem, r, mask); d < end; {
+			cw, cr := s.part(d, end)
+			for k, id := range cw {
+				if was := cr[k]; was == 0 && (id == 0 || id == v.id) {
+					cr[k] = v.id
+				} else if was != v.id || id != 0 && id != v.id {
+					s.read(&v, d+uint64(k))
+				}
+			}
+			d += uint64(len(cw))
+		}
+		return
+	}
 	var c *raceChunk
 	last := ^uint64(0) // index of c
 	for x := mask; x != 0; x &= x - 1 {
@@ -221,17 +251,33 @@ func (g *group) raceRead(w *wave, o *op, r *region, mask uint64, size int) {
 	}
 }
 
-func (g *group) raceWrite(w *wave, o *op, r *region, mask uint64, size int) {
-	s := g.races(r)
+func (g *group) raceWrite(w *wave, o *op, r *region, mask uint64, seq bool) {
+	s, size := g.races(r), o.mem.size
 	if s == nil {
 		return
 	}
-	g.overlap(w, o, r, mask, size)
+	if !seq {
+		g.overlap(w, o, r, mask, size)
+	}
 	if g.exact != nil {
 		g.exact.access(g, w, o, r, mask, size, exactWrite)
 		return
 	}
 	v := w.raceView(r)
+	if seq {
+		for d, end := g.dwords(o.mem, r, mask); d < end; {
+			cw, cr := s.part(d, end)
+			for k := range cw {
+				if cw[k]|cr[k] == 0 {
+					cw[k] = v.id
+				} else {
+					s.write(&v, d+uint64(k), false)
+				}
+			}
+			d += uint64(len(cw))
+		}
+		return
+	}
 	var c *raceChunk
 	last := ^uint64(0) // index of c
 	for x := mask; x != 0; x &= x - 1 {

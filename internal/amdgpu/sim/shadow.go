@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/binary"
 	"math/bits"
 
 	"github.com/paritycheck/paritycheck/internal/gpu"
@@ -200,10 +201,15 @@ func (w *wave) checkScalarAddress(o *op) {
 func (m *memOp) rowsOf() int32 { return int32(max(1, m.size/4)) }
 
 // loadShadow sets the state of registers loaded from r.
-func (g *group) loadShadow(w *wave, m *memOp, r *region, mask uint64) {
+func (g *group) loadShadow(w *wave, m *memOp, r *region, mask uint64, seq bool) {
+	known := r.def == nil
+	if !known && seq {
+		off, n := g.span(m, r, mask)
+		known = allOnes(r.def[off : off+n])
+	}
 	for k := range m.rowsOf() {
 		d := allDefined
-		if r.def != nil {
+		if !known {
 			d = halves{}
 			for x := mask; x != 0; x &= x - 1 {
 				i := bits.TrailingZeros64(x) & 63
@@ -228,6 +234,22 @@ func (g *group) loadShadow(w *wave, m *memOp, r *region, mask uint64) {
 		}
 		w.loaded(m, m.dst+k, d, mask)
 	}
+}
+
+// allOnes reports whether every byte of p is 1.
+func allOnes(p []byte) bool {
+	for len(p) >= 8 {
+		if binary.LittleEndian.Uint64(p) != 0x0101010101010101 {
+			return false
+		}
+		p = p[8:]
+	}
+	for _, b := range p {
+		if b != 1 {
+			return false
+		}
+	}
+	return true
 }
 
 // loaded sets the state of a loaded register, or of its half.
@@ -262,8 +284,21 @@ func (w *wave) stored(m *memOp, k int32) halves {
 }
 
 // storeShadow sets the state of memory stored to.
-func (g *group) storeShadow(w *wave, o *op, r *region, mask uint64) {
+func (g *group) storeShadow(w *wave, o *op, r *region, mask uint64, seq bool) {
 	m := o.mem
+	if seq {
+		ok := mask
+		for k := range m.rowsOf() {
+			h := w.stored(m, k)
+			ok &= h.lo & h.hi
+		}
+		if ok == mask {
+			if r.def != nil {
+				g.markDefined(m, r, mask, true)
+			}
+			return
+		}
+	}
 	for k := range m.rowsOf() {
 		h := w.stored(m, k)
 		if bad := mask &^ (h.lo & h.hi); bad != 0 {
@@ -327,7 +362,19 @@ func (g *group) markDword(m *memOp, r *region, mask uint64, k int32) {
 }
 
 // markDefined marks the bytes of a store as written.
-func (g *group) markDefined(m *memOp, r *region, mask uint64) {
+func (g *group) markDefined(m *memOp, r *region, mask uint64, seq bool) {
+	if seq {
+		off, n := g.span(m, r, mask)
+		p := r.def[off : off+n]
+		for len(p) >= 8 {
+			binary.LittleEndian.PutUint64(p, 0x0101010101010101)
+			p = p[8:]
+		}
+		for i := range p {
+			p[i] = 1
+		}
+		return
+	}
 	for k := range m.rowsOf() {
 		g.markDword(m, r, mask, k)
 	}

@@ -197,14 +197,15 @@ func (g *group) global(w *wave, o *op, mask uint64) {
 			g.effect(w, o)
 		}
 	}
-	g.countLines(w, m, mask)
-	r := g.within(m, mask)
+	seq := g.sequence(m, mask)
+	g.countLines(m, mask, seq)
+	r := g.within(m, mask, seq)
 	switch {
 	case r != nil && m.kind == memLoad:
-		g.load(w, o, r, mask)
+		g.load(w, o, r, mask, seq)
 		return
 	case r != nil && m.kind == memStore && !r.readOnly:
-		g.store(w, o, r, mask)
+		g.store(w, o, r, mask, seq)
 		return
 	}
 	// Lane by lane: atomics, lanes in several regions, or outside.
@@ -220,9 +221,9 @@ func (g *group) global(w *wave, o *op, mask uint64) {
 			g.outOfBounds(w, o, i)
 			g.poisonResult(w, m, i)
 		case m.kind == memLoad:
-			g.load(w, o, r, lane)
+			g.load(w, o, r, lane, false)
 		case m.kind == memStore:
-			g.store(w, o, r, lane)
+			g.store(w, o, r, lane, false)
 		default:
 			g.atomicGlobal(w, o, r, i)
 		}
@@ -256,11 +257,35 @@ func (g *group) poisonResult(w *wave, m *memOp, i int) {
 	}
 }
 
+// sequence reports whether the lanes of mask are the first ones and access
+// one element after another: the case that most accesses are, and in which
+// they are one access to a run of bytes.
+func (g *group) sequence(m *memOp, mask uint64) bool {
+	if mask == 0 || mask&(mask+1) != 0 {
+		return false
+	}
+	next := g.ea[0]
+	for _, a := range g.ea[:bits.Len64(mask)&127] {
+		if a != next {
+			return false
+		}
+		next += uint64(m.size)
+	}
+	return true
+}
+
+// span returns the offset in r, and the length, of a sequence of accesses.
+func (g *group) span(m *memOp, r *region, mask uint64) (off, n uint64) {
+	return g.ea[0] - r.base, uint64(bits.Len64(mask) * m.size)
+}
+
 // within returns the region that holds the accesses of all lanes of mask,
 // nil where there is no one such region.
-func (g *group) within(m *memOp, mask uint64) *region {
+func (g *group) within(m *memOp, mask uint64, seq bool) *region {
 	lo, hi := ^uint64(0), uint64(0)
-	if mask&(mask+1) == 0 { // lanes 0 to n
+	if seq {
+		lo, hi = g.ea[0], g.ea[(bits.Len64(mask)-1)&63]
+	} else if mask&(mask+1) == 0 { // lanes 0 to n
 		n := bits.Len64(mask)
 		for _, a := range g.ea[:n&127] {
 			lo, hi = min(lo, a), max(hi, a)
@@ -279,15 +304,21 @@ func (g *group) within(m *memOp, mask uint64) *region {
 }
 
 // load moves memory to registers, all lanes inside r.
-func (g *group) load(w *wave, o *op, r *region, mask uint64) {
+func (g *group) load(w *wave, o *op, r *region, mask uint64, seq bool) {
 	m, ea, data := o.mem, &g.ea, r.data
 	le := binary.LittleEndian
 	d := &w.rows[m.dst]
 	switch m.size {
 	case 4:
-		if mask == w.full {
-			for i := range ea[:w.n] {
-				d[i] = le.Uint32(data[ea[i]-r.base:])
+		if seq {
+			off, n := g.span(m, r, mask)
+			s := data[off : off+n]
+			for i := range d {
+				if len(s) < 4 {
+					break
+				}
+				d[i] = le.Uint32(s)
+				s = s[4:]
 			}
 			break
 		}
@@ -315,8 +346,8 @@ func (g *group) load(w *wave, o *op, r *region, mask uint64) {
 		}
 	}
 	if g.checks {
-		g.loadShadow(w, m, r, mask)
-		g.raceRead(w, o, r, mask, m.size)
+		g.loadShadow(w, m, r, mask, seq)
+		g.raceRead(w, o, r, mask, seq)
 	}
 }
 
@@ -338,23 +369,29 @@ func (m *memOp) extend(v, old uint32) uint32 {
 
 // store moves registers to memory, all lanes inside r. Where lanes store to
 // one address the highest lane wins.
-func (g *group) store(w *wave, o *op, r *region, mask uint64) {
+func (g *group) store(w *wave, o *op, r *region, mask uint64, seq bool) {
 	m, ea := o.mem, &g.ea
 	g.touch(r)
 	if g.checks {
-		g.storeShadow(w, o, r, mask)
-		g.raceWrite(w, o, r, mask, m.size)
+		g.storeShadow(w, o, r, mask, seq)
+		g.raceWrite(w, o, r, mask, seq)
 	} else if r.def != nil {
-		g.markDefined(m, r, mask)
+		g.markDefined(m, r, mask, seq)
 	}
 	data := r.data
 	le := binary.LittleEndian
 	s := &w.rows[m.data]
 	switch m.size {
 	case 4:
-		if mask == w.full {
-			for i := range ea[:w.n] {
-				le.PutUint32(data[ea[i]-r.base:], s[i])
+		if seq {
+			off, n := g.span(m, r, mask)
+			p := data[off : off+n]
+			for i := range s {
+				if len(p) < 4 {
+					break
+				}
+				le.PutUint32(p, s[i])
+				p = p[4:]
 			}
 			break
 		}
@@ -389,11 +426,16 @@ func (g *group) store(w *wave, o *op, r *region, mask uint64) {
 
 // countLines counts the bytes and the distinct 64-byte lines of one
 // instruction.
-func (g *group) countLines(w *wave, m *memOp, mask uint64) {
+func (g *group) countLines(m *memOp, mask uint64, seq bool) {
 	size := uint64(m.size)
 	n := uint64(bits.OnesCount64(mask))
 	g.counts.GlobalBytes += int64(n * size)
 	g.counts.MinLines += int64((n*size + 63) / 64)
+	if seq {
+		first := g.ea[0]
+		g.counts.GlobalLines += int64((first+n*size-1)>>6-first>>6) + 1
+		return
+	}
 	var lines, prev int64 = 0, -1
 	sorted := true
 	for x := mask; x != 0; x &= x - 1 {
