@@ -120,6 +120,7 @@ Exit codes:
 		newMutateCmd(doMutate),
 		newReportCmd(doReport),
 		newDiffCmd(doDiff),
+		newMergeCmd(doMerge),
 		newDoctorCmd(doDoctor),
 		newCompileCmd(),
 	)

@@ -40,6 +40,7 @@ type runOptions struct {
 	rendering
 	holding
 	baseline string
+	shard    string
 	quiet    bool
 
 	emulation emulation
@@ -55,7 +56,7 @@ type emulation struct {
 }
 
 // notResults are the flags of run that change no result.
-var notResults = []string{"format", "output", "color", "quiet", "jobs", "counters", "help", "baseline", "max-growth", "allow-unverified"}
+var notResults = []string{"format", "output", "color", "quiet", "jobs", "counters", "help", "baseline", "max-growth", "allow-unverified", "shard"}
 
 // newRunCmd parses flags into runOptions and hands them to do.
 func newRunCmd(do func(ctx context.Context, out, errOut io.Writer, opts runOptions) error) *cobra.Command {
@@ -114,6 +115,7 @@ argument of the launch alone.`,
 
 	opts.rendering.add(cmd)
 	opts.holding.add(cmd)
+	f.StringVar(&opts.shard, "shard", "", "run one `part` of the cases, I/N; auto and auto/N take I from PARITYCHECK_SHARD, a Slurm array or an indexed Kubernetes job")
 	f.StringVar(&opts.baseline, "baseline", "", "fail on what is worse than in `file`, a saved run or baseline, of what is selected")
 	f.BoolVarP(&opts.quiet, "quiet", "q", false, "no progress on stderr")
 
@@ -192,6 +194,21 @@ func runCases(ctx context.Context, out, errOut io.Writer, opts runOptions, cases
 	}
 	defer discard(outputs)
 
+	selected := len(cases)
+	var shard *runner.Shard
+	if opts.shard != "" {
+		s, err := runner.ParseShard(opts.shard, os.Getenv)
+		if err != nil {
+			return err
+		}
+		if opts.baseline != "" {
+			return fmt.Errorf("--shard %s and --baseline exclude each other: join the shards with merge, then diff", opts.shard)
+		}
+		if cases, err = s.Of(cases); err != nil {
+			return err
+		}
+		shard = &s
+	}
 	var base *baseline.Baseline
 	if opts.baseline != "" {
 		if base, err = opts.openBaseline(); err != nil {
@@ -222,7 +239,7 @@ func runCases(ctx context.Context, out, errOut io.Writer, opts runOptions, cases
 		return firstOf(err)
 	}
 	r.Env.Version, r.Env.Commit = build()
-	r.Env.Flags = opts.given
+	r.Env.Flags, r.Env.Cases, r.Env.Shard = opts.given, selected, shard
 	gate(r, opts)
 
 	var changes *baseline.Comparison

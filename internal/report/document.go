@@ -66,6 +66,9 @@ func settings(env *runner.Env) []setting {
 	add("paritycheck", version)
 	add("seed", strconv.FormatUint(env.Seed, 10))
 	add("level", env.Level)
+	if env.Shard != nil {
+		add("shard", env.Shard.String())
+	}
 	add("flags", strings.Join(env.Flags, " "))
 	for _, t := range env.Targets {
 		if t.Unavailable != "" {

@@ -26,6 +26,7 @@ type Env struct {
 	Seed    uint64       `json:"seed"`
 	Level   string       `json:"level"`           // fast or thorough
 	Cases   int          `json:"cases,omitempty"` // selected, whether or not they were run
+	Shard   *Shard       `json:"shard,omitempty"` // the part of the selected cases that was run
 	Flags   []string     `json:"flags,omitempty"`
 	Targets []TargetInfo `json:"targets"`
 }
