@@ -183,3 +183,13 @@ func TestMutateCommand(t *testing.T) {
 		t.Errorf("got schema %s, scores %+v and %d mutants", m.Schema, m.Scores, len(m.Mutants))
 	}
 }
+
+// TestMutationBaseline holds one op of each family with faults to what is
+// committed; CI does the same for all.
+func TestMutationBaseline(t *testing.T) {
+	code, out, errOut := execute("mutate", "--op", "rope_i,gather,sqrt,layer_norm,softmax,fast_argmax", "--samples", "2", "-q",
+		"--baseline", filepath.Join("..", "..", "testdata", "mutation.json"))
+	if code != exitOK {
+		t.Errorf("got code %d, %s\n%s\nmake mutate writes a new baseline", code, errOut, out)
+	}
+}
