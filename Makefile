@@ -56,7 +56,7 @@ test-isa-long:
 .PHONY: bench-sim
 
 # Whole kernels in the interpreter, one worker, with and without checks.
-bench-sim: ; go test ./internal/amdgpu/sim -run XXX -bench Kernel -benchtime 1x -timeout 30m
+bench-sim: ; go test ./internal/amdgpu/sim -run '^$$' -bench Kernel -benchtime 1x -timeout 30m
 
 .PHONY: mutate
 
