@@ -2,12 +2,13 @@ package sim
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/paritycheck/paritycheck/internal/amdgpu/arith"
 )
 
 // An rmw is a read-modify-write operation on 4 or 8 bytes. cas is set
-// where it takes a value to compare with beside its operand.
+// where it takes a second operand, most often a value to compare with.
 type rmw struct {
 	size int
 	cas  bool
@@ -26,6 +27,44 @@ func rmw64(f func(old, v uint64) uint64) rmw {
 func compareSwap(old, v, cmp uint64) uint64 {
 	if old == cmp {
 		return v
+	}
+	return old
+}
+
+// The compare-and-swap of floats holds zeros of both signs equal and no NaN
+// equal to anything. Denormals are compared as they are.
+func compareSwapF32(old, v, cmp uint64) uint64 {
+	if math.Float32frombits(uint32(old)) == math.Float32frombits(uint32(cmp)) {
+		return v
+	}
+	return old
+}
+
+func compareSwapF64(old, v, cmp uint64) uint64 {
+	if math.Float64frombits(old) == math.Float64frombits(cmp) {
+		return v
+	}
+	return old
+}
+
+// maskOr replaces the bits of mask by those of v.
+func maskOr(old, mask, v uint64) uint64 { return old&^mask | v }
+
+// subOrAdd subtracts by where it can and else adds up.
+func subOrAdd(old, by, up uint64) uint64 {
+	if uint32(old) >= uint32(by) {
+		return uint64(uint32(old) - uint32(by))
+	}
+	return uint64(uint32(old) + uint32(up))
+}
+
+// condExchange replaces each dword of which bit 31 of v's is set, by v's
+// other bits.
+func condExchange(old, v uint64) uint64 {
+	for _, shift := range []uint{0, 32} {
+		if d := uint32(v >> shift); d>>31 != 0 {
+			old = old&^(0xffffffff<<shift) | uint64(d&0x7fffffff)<<shift
+		}
 	}
 	return old
 }
@@ -95,6 +134,14 @@ var atomicOps = map[string]rmw{
 	"add_f64":     rmw64(arith.AddF64),
 	"min_f64":     rmw64(arith.MinF64),
 	"max_f64":     rmw64(arith.MaxF64),
+
+	"cmpswap_f32": {size: 4, cas: true, f: compareSwapF32},
+	"cmpswap_f64": {size: 8, cas: true, f: compareSwapF64},
+	// Of LDS, as AMD's ISA guides for Vega and RDNA 3 define them.
+	"mskor_b32":      {size: 4, cas: true, f: maskOr},
+	"mskor_b64":      {size: 8, cas: true, f: maskOr},
+	"wrap_b32":       {size: 4, cas: true, f: subOrAdd},
+	"condxchg32_b64": rmw64(condExchange),
 }
 
 // globalAtomics are the operations of global_, flat_ and buffer_atomic by
@@ -115,6 +162,7 @@ func globalAtomicTable() map[string]rmw {
 		t[short+"_x2"] = atomicOps[long+"64"]
 	}
 	t["csub"] = atomicOps["csub_u32"]
+	t["fcmpswap"], t["fcmpswap_x2"] = atomicOps["cmpswap_f32"], atomicOps["cmpswap_f64"]
 	return t
 }
 

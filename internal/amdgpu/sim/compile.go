@@ -323,6 +323,14 @@ func refusalReason(in *isa.Inst) string {
 	case in.Enc == isa.MIMG || in.Enc == isa.EXP || in.Enc == isa.MTBUF || in.Enc == isa.VINTRP || in.Enc == isa.VINTERP || in.Enc == isa.LDSDIR:
 		return "graphics instructions are not interpreted"
 	}
+	switch in.Name {
+	case "s_cbranch_g_fork", "s_cbranch_i_fork", "s_cbranch_join":
+		return "keeps a stack of lane masks in SGPRs, which compilers do not use: they branch on exec"
+	case "s_setvskip":
+		return "skips vector instructions at will, which compilers do not use"
+	case "s_subvector_loop_begin", "s_subvector_loop_end":
+		return "executes the halves of a wave64 apart, which compilers do not use"
+	}
 	return "not interpreted"
 }
 

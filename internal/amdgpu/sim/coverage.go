@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -52,12 +53,13 @@ func Coverage(arch string) ([]OpStatus, error) {
 	var list []OpStatus
 	for _, op := range isa.Ops(a) {
 		s := OpStatus{Name: op.Name, Encoding: op.Enc.String(), Opcode: op.Opcode}
-		s.Executed = c.executes(op)
-		if !s.Executed {
+		err := c.executes(op)
+		s.Executed = err == nil
+		if err != nil {
 			s.Class = refusedClass(op)
 			s.Reason = refusedReasons[s.Class]
 			if s.Class == "" {
-				s.Reason = "compilers do not emit it for compute kernels"
+				s.Reason = err.Error()
 			}
 		}
 		list = append(list, s)
@@ -102,18 +104,21 @@ func refusedClass(op isa.OpInfo) string {
 	return ""
 }
 
-// executes reports whether an opcode has semantics: an entry in the tables,
-// or for memory instructions, whose names are taken apart, a sample that
-// compiles.
-func (c *compiler) executes(op isa.OpInfo) bool {
+// executes returns nil for an opcode that has semantics: an entry in the
+// tables, or for memory instructions, whose names are taken apart, a sample
+// that compiles. Else it says why there are none.
+func (c *compiler) executes(op isa.OpInfo) error {
 	if !isMemory(op.Enc) {
 		name := op.Name
 		if rest, ok := strings.CutPrefix(name, "v_dual_"); ok {
 			name = "v_" + rest
 		}
-		_, ok := c.specs[name]
-		return ok
+		if _, ok := c.specs[name]; !ok {
+			return errors.New(refusalReason(&isa.Inst{Name: op.Name, Enc: op.Enc}))
+		}
+		return nil
 	}
+	refused := errors.New("no encoding of it is known")
 	for _, words := range c.samples(op) {
 		code := make([]byte, 0, 24)
 		for _, w := range words {
@@ -123,11 +128,13 @@ func (c *compiler) executes(op isa.OpInfo) bool {
 		if err != nil || in.Name != op.Name || in.Enc != op.Enc {
 			continue
 		}
-		if _, err := c.try(&in); err == nil {
-			return true
+		if _, err := c.try(&in); err != nil {
+			refused = err
+			continue
 		}
+		return nil
 	}
-	return false
+	return refused
 }
 
 // samples returns encodings of a memory instruction with registers that

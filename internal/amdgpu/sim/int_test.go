@@ -376,6 +376,13 @@ func intSems() []sem {
 					d |= (sad(v[0]>>(8*i), v[1], masked) + v[2]>>(16*i)) & 0xffff << (16 * i)
 				}
 				return d
+			},
+			sat: func(v []uint64) uint64 {
+				var d uint64
+				for i := range 4 {
+					d |= min(sad(v[0]>>(8*i), v[1], masked)+v[2]>>(16*i)&0xffff, 0xffff) << (16 * i)
+				}
+				return d
 			}})
 	}
 	add(
@@ -448,7 +455,6 @@ func intSems() []sem {
 	for _, signed := range []bool{false, true} {
 		name := map[bool]string{false: "v_mad_u64_u32", true: "v_mad_i64_i32"}[signed]
 		s := integers(name, signed, []int{32, 32, 64}, tB64, bigMad)
-		s.sat = nil
 		s.mask = func(v []uint64) bool {
 			if signed {
 				return bigMad([]*big.Int{signedOf(v[0], 32), signedOf(v[1], 32), signedOf(v[2], 64)}).Bit(64) != 0

@@ -356,21 +356,31 @@ func TestMqsad(t *testing.T) {
 				b.v(4)[i] &^= 0xff << (8 * r.IntN(5))
 			}
 			before := append([]lanes(nil), b.w.rows...)
-			b.run(decoded(t, arch, "v_mqsad_u32_u8", vop3(arch, "v_mqsad_u32_u8", 20, 0, 256+2, 256+4, 256+8)...))
+			clamp := seed&1 != 0
+			words := vop3(arch, "v_mqsad_u32_u8", 20, 0, 256+2, 256+4, 256+8)
+			words[0] |= b2u(clamp) << 15
+			for i := range b.w.n {
+				b.v(8)[i] |= 0xfffffe00 // sums that exceed 32 bits
+			}
+			before = append(before[:0], b.w.rows...)
+			b.run(decoded(t, arch, "v_mqsad_u32_u8", words...))
 			b.expect("v_mqsad_u32_u8", before, func(v, i int) uint32 {
 				k := v - 20
 				if k < 0 || k > 3 || b.w.exec>>i&1 == 0 {
 					return before[firstVGPR+v][i]
 				}
-				sum := before[firstVGPR+8+k][i]
+				sum := uint64(before[firstVGPR+8+k][i])
 				window := uint64(before[firstVGPR+2][i]) | uint64(before[firstVGPR+3][i])<<32
 				for j := range 4 {
 					x, y := int(window>>(8*(k+j))&0xff), int(before[firstVGPR+4][i]>>(8*j)&0xff)
 					if y != 0 {
-						sum += uint32(max(x-y, y-x))
+						sum += uint64(max(x-y, y-x))
 					}
 				}
-				return sum
+				if clamp {
+					sum = min(sum, 1<<32-1)
+				}
+				return uint32(sum)
 			})
 		}
 	}

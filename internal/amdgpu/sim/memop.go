@@ -21,6 +21,7 @@ type memOp struct {
 	rsrc  int32 // buffers: first SGPR of the descriptor
 	offen bool  // buffers: addr is an offset
 	idxen bool  // buffers: addr starts with an index
+	tid   bool  // the lane's number counts dwords of the address
 
 	offset int64
 	data   int32 // row of the first source dword, -1 where there is none
@@ -100,7 +101,13 @@ func (c *compiler) memory(in *isa.Inst, o *op) error {
 	space, rest, _ := strings.Cut(in.Name, "_")
 	m := &memOp{data: -1, data2: -1, dst: -1, offset: int64(in.Offset)}
 	if in.Has(isa.LDS) || strings.Contains(rest, "lds") {
-		return errors.New("loads straight to LDS are not interpreted")
+		return errors.New("loads straight to LDS (__builtin_amdgcn_global_load_lds and the like) are not interpreted; load to a register and store that")
+	}
+	for _, form := range []string{"_addtid", "addtid_"} { // load_dword_addtid, load_addtid_b32
+		if s := strings.Replace(rest, form, "", 1); s != rest {
+			rest, m.tid = s, true
+			break
+		}
 	}
 	switch {
 	case strings.HasPrefix(rest, "load_"):
@@ -176,9 +183,13 @@ func (c *compiler) memory(in *isa.Inst, o *op) error {
 		}
 		o.run = bufferAccess
 	} else {
-		a := take()
-		m.addr = source(a, 0)
-		m.wide = a.Width == 2
+		if m.tid {
+			m.addr = src{kind: srcNone}
+		} else {
+			a := take()
+			m.addr = source(a, 0)
+			m.wide = a.Width == 2
+		}
 		if m.kind != memLoad {
 			m.data = row(take())
 		}
@@ -191,6 +202,9 @@ func (c *compiler) memory(in *isa.Inst, o *op) error {
 		default:
 			o.run = scratchAccess
 		}
+	}
+	if m.tid && m.base.kind == srcNone {
+		return errors.New("has no base address")
 	}
 	if err == nil && m.kind == memLoad && m.dst < 0 {
 		err = errors.New("has no destination")

@@ -93,6 +93,7 @@ func (c *compiler) shadow(in *isa.Inst, o *op) {
 		o.shadow = shadowSwap
 	case strings.HasPrefix(name, "v_movrel"):
 		o.shadow = shadowMovrel
+	case (name == "v_mad_u64_u32" || name == "v_mad_i64_i32") && in.Mod.Clamp: // where both dwords depend on both
 	case name == "v_mad_u64_u32" || name == "v_mad_i64_i32" || name == "v_lshlrev_b64" || name == "v_lshrrev_b64" || name == "v_ashrrev_i64":
 		o.shadow = shadowWide(name, o)
 	case in.Form == isa.SDWA && (name == "v_mov_b32" || name == "v_and_b32" || name == "v_or_b32" || name == "v_xor_b32" || name == "v_not_b32"):

@@ -219,14 +219,11 @@ func (t intSpecs) wide() {
 	t.add(vLshlrevB64, nil, "v_lshlrev_b64")
 	t.add(shift(func(a uint64, n uint32) uint64 { return a >> n }), nil, "v_lshrrev_b64")
 	t.add(shift(func(a uint64, n uint32) uint64 { return uint64(int64(a) >> n) }), nil, "v_ashrrev_i64")
-	t.add(vMadU64U32, nil, "v_mad_u64_u32")
-	t.add(vMadI64I32, nil, "v_mad_i64_i32")
-	t.add(quadSums(arith.QsadPkU16U8), nil, "v_qsad_pk_u16_u8")
-	t.add(quadSums(arith.MqsadPkU16U8), nil, "v_mqsad_pk_u16_u8")
+	t.add(vMadU64U32, vMadSatU64U32, "v_mad_u64_u32")
+	t.add(vMadI64I32, vMadSatI64I32, "v_mad_i64_i32")
+	t.add(quadSums(arith.QsadPkU16U8), quadSums(saturated16(arith.QsadPkU16U8)), "v_qsad_pk_u16_u8")
+	t.add(quadSums(arith.MqsadPkU16U8), quadSums(saturated16(arith.MqsadPkU16U8)), "v_mqsad_pk_u16_u8")
 	t["v_mqsad_u32_u8"] = spec{run: vMqsadU32U8, prep: func(_ *compiler, in *isa.Inst, o *op) error {
-		if in.Mod.Clamp {
-			return errClamp
-		}
 		if o.src[2].kind != srcRow {
 			return errors.New("adds to 128 bits that are no vector register")
 		}
@@ -288,6 +285,55 @@ func vMadI64I32(w *wave, o *op) {
 	w.setMask(o, out)
 }
 
+// vMadSatU64U32 and vMadSatI64I32 are v_mad with clamp: the sum stops at
+// the bounds of 64 bits.
+func vMadSatU64U32(w *wave, o *op) {
+	madWide(w, o, func(a, b uint32, c uint64) (uint64, bool) {
+		v, carry := bits.Add64(uint64(a)*uint64(b), c, 0)
+		return v | -carry, carry != 0
+	})
+}
+
+func vMadSatI64I32(w *wave, o *op) {
+	madWide(w, o, func(a, b uint32, c uint64) (uint64, bool) {
+		v, carry := arith.MadI64I32(a, b, c)
+		p := int64(int32(a)) * int64(int32(b))
+		if s := int64(c); (p < 0) == (s < 0) && (p < 0) != (int64(v) < 0) {
+			v = math.MaxInt64
+			if p < 0 {
+				v = 1 << 63
+			}
+		}
+		return v, carry
+	})
+}
+
+func madWide(w *wave, o *op, f func(a, b uint32, c uint64) (uint64, bool)) {
+	a, b, cl, ch := w.row(&o.src[0]), w.row(&o.src[1]), w.row(&o.src[2]), w.hi(&o.src[2])
+	dl, dh := w.out(o), w.outHi(o)
+	var out uint64
+	for m := w.exec; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		v, c := f(a[i], b[i], uint64(cl[i])|uint64(ch[i])<<32)
+		dl[i], dh[i] = uint32(v), uint32(v>>32)
+		out |= uint64(b2u(c)) << i
+	}
+	w.setMask(o, out)
+}
+
+// saturated16 adds the third operand to sums, each of 16 bits, that stop at
+// 65535. The sums alone fit.
+func saturated16(f func(a uint64, b uint32, c uint64) uint64) func(a uint64, b uint32, c uint64) uint64 {
+	return func(a uint64, b uint32, c uint64) uint64 {
+		r := f(a, b, 0)
+		var d uint64
+		for k := 0; k < 64; k += 16 {
+			d |= min(r>>k&0xffff+c>>k&0xffff, 0xffff) << k
+		}
+		return d
+	}
+}
+
 // quadSums makes the handler of four sums, each of four bytes, packed into
 // 64 bits.
 func quadSums(f func(a uint64, b uint32, c uint64) uint64) handler {
@@ -307,7 +353,14 @@ func vMqsadU32U8(w *wave, o *op) {
 	c, d := w.rows[o.src[2].reg:][:4], w.rows[o.dst:][:4]
 	for m := w.exec; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m) & 63
-		r := arith.MqsadU32U8(uint64(al[i])|uint64(ah[i])<<32, b[i], [4]uint32{c[0][i], c[1][i], c[2][i], c[3][i]})
+		acc := [4]uint32{c[0][i], c[1][i], c[2][i], c[3][i]}
+		window := uint64(al[i]) | uint64(ah[i])<<32
+		r := arith.MqsadU32U8(window, b[i], acc)
+		if o.mod.Clamp {
+			for k, sum := range arith.MqsadU32U8(window, b[i], [4]uint32{}) {
+				r[k] = arith.AddSatU32(sum, acc[k])
+			}
+		}
 		for k := range r {
 			d[k][i] = r[k]
 		}

@@ -60,7 +60,9 @@ var cvtOps = map[string]spec{
 	"v_cvt_pk_u16_f32":     {run: map2(arith.CvtPkU16F32)},
 	"v_cvt_pk_u8_f32":      {run: f32x3(arith.Mode.CvtPkU8F32)},
 	"v_cvt_pkaccum_u8_f32": {run: f32acc(arith.Mode.CvtPkU8F32)},
-	"v_sat_pk_u8_i16":      {run: map1(arith.SatPkU8I16), out: outB16},
+	// Two bytes, of which LLVM defines the destination as i16 (its profile is
+	// VOP_I16_I32): from gfx10 on the high half of the register is kept.
+	"v_sat_pk_u8_i16": {run: map1(arith.SatPkU8I16), out: outB16},
 }
 
 func pknormI16F16(a, b uint32) uint32 { return arith.CvtPknormI16F16(uint16(a), uint16(b)) }

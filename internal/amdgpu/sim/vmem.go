@@ -28,6 +28,10 @@ func (w *wave) flatAddresses(o *op) {
 		off += w.s64(&m.base)
 	}
 	switch {
+	case m.tid:
+		for i := range ea[:w.n] {
+			ea[i] = off + 4*uint64(i)
+		}
 	case m.addr.kind == srcNone:
 		for i := range ea[:w.n] {
 			ea[i] = off
