@@ -22,12 +22,14 @@ func types(params []kernels.Param) []string {
 }
 
 // Every fault takes the parameters of the kernel that it is a wrong port
-// of, is in the objects, and has a corrected twin beside it.
+// of, is in the objects, and has a corrected twin beside it. Honest variants
+// stand apart, and are named as what they are.
 func TestFaults(t *testing.T) {
 	good, err := kernels.Signatures(kernels.HIP)
 	if err != nil {
 		t.Fatal(err)
 	}
+	twins := 0
 	for _, family := range kernels.FaultFamilies() {
 		src, headers, err := kernels.Source(kernels.FAULT, family)
 		if err != nil {
@@ -49,7 +51,12 @@ func TestFaults(t *testing.T) {
 			if got, want := types(sigs[s]), types(good[kernel]); !ok || !slices.Equal(got, want) {
 				t.Errorf("%s takes %v, but %s takes %v", s, got, kernel, want)
 			}
-			if !slices.Contains(symbols, kernel+"__twin") {
+			if strings.HasPrefix(family, "twins_") {
+				if !strings.HasPrefix(s, kernel+"__twin_") {
+					t.Errorf("%s stands among the honest variants of %s, and is not named so", s, family)
+				}
+				twins++
+			} else if !slices.Contains(symbols, kernel+"__twin") {
 				t.Errorf("%s has no corrected twin %s__twin", s, kernel)
 			}
 		}
@@ -71,6 +78,9 @@ func TestFaults(t *testing.T) {
 				t.Errorf("%s for %s: the object has %v, the source %v", family, arch, names, symbols)
 			}
 		}
+	}
+	if twins < 30 {
+		t.Errorf("got %d honest variants, want 30 or more", twins)
 	}
 	if len(kernels.FaultFamilies()) == 0 {
 		t.Error("no family has faults")

@@ -59,8 +59,9 @@ func Flags(dialect string) []string {
 // file in kernels/hip and one in kernels/cuda.
 func Families() []string { return stems("hip") }
 
-// FaultFamilies returns the families that have kernels with planted
-// faults, sorted.
+// FaultFamilies returns the stems of the sources by which the judge is
+// tested, sorted: FAMILY has kernels of a family with planted faults,
+// twins_FAMILY has honest variants, which must pass.
 func FaultFamilies() []string { return stems("faults") }
 
 // stems lists the .hip files of a folder.
@@ -84,7 +85,7 @@ func Object(family, arch string) ([]byte, error) {
 	return unpack(fmt.Sprintf("%s for %s", family, arch), family+"."+arch+".hsaco.gz")
 }
 
-// FaultObject returns the code object of a family's faults, each a kernel
+// FaultObject returns the code object of one of FaultFamilies, each a kernel
 // called KERNEL__FAULT after the kernel that it is a wrong port of. There
 // is one for an architecture of each wave size, gfx90a and gfx1030. The
 // error wraps fs.ErrNotExist where there is none.

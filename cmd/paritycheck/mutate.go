@@ -28,6 +28,7 @@ import (
 type mutateOptions struct {
 	sel          runner.Selection
 	named, insts bool
+	twins        bool // named faults are left out, their twins kept
 	samples      int
 	seed         uint64
 	jobs         int
@@ -50,7 +51,9 @@ caught. It measures the cases and bounds: a fault that nothing catches is a
 wrong kernel that paritycheck run would pass.
 
 Named faults are kernels with one realistic mistake each, such as a softmax
-without the subtraction of the maximum. A corrected twin of each must pass.
+without the subtraction of the maximum. A corrected twin of each must pass,
+and so must honest variants: other orders of summation, other formulas of
+the same accuracy, and the arithmetic of candle's own kernels.
 Instruction mutants are the committed kernels with one instruction changed
 or dropped, drawn at random. A mutant is
   caught    some case failed
@@ -66,6 +69,9 @@ that something is worse than in the file that --baseline names.`,
 
   # The named faults alone
   $ paritycheck mutate --family rope --named
+
+  # Is any honest kernel rejected?
+  $ paritycheck mutate --twins
 
   # A CI gate: nothing is caught less often than before
   $ paritycheck mutate --samples 10 --baseline testdata/mutation.json`,
@@ -86,6 +92,7 @@ that something is worse than in the file that --baseline names.`,
 	})
 	f.BoolVar(&opts.named, "named", false, "named faults; both kinds if neither is asked for")
 	f.BoolVar(&opts.insts, "instructions", false, "instruction mutants; both kinds if neither is asked for")
+	f.BoolVar(&opts.twins, "twins", false, "the honest kernels alone that must pass, without the named faults")
 	f.IntVar(&opts.samples, "samples", 40, "plant `n` instruction mutants for each op and architecture; a smaller sample is the beginning of a larger")
 	f.Uint64Var(&opts.seed, "seed", 1, "`seed` of the inputs and of the choice of instructions")
 	f.IntVar(&opts.jobs, "jobs", 0, "run `n` mutants at a time; 0 is one for each processor")
@@ -99,10 +106,12 @@ that something is worse than in the file that --baseline names.`,
 
 // check reports flags that make no sense and fills in the kinds.
 func (o *mutateOptions) check() error {
-	if !o.named && !o.insts {
+	if !o.named && !o.insts && !o.twins {
 		o.named, o.insts = true, true
 	}
 	switch {
+	case o.twins && (o.named || o.insts):
+		return errors.New("--twins goes without --named and --instructions")
 	case o.samples < 1:
 		return fmt.Errorf("--samples must be at least 1, not %d", o.samples)
 	case o.jobs < 0:
@@ -116,18 +125,23 @@ type faultTable struct {
 	ops     []*ops.Op
 	symbols []string // of named faults
 	object  func(family, arch string) ([]byte, error)
-	faults  func(family, arch string) ([]byte, error)
+	faults  func(symbol, arch string) ([]byte, error)
 }
 
 // committedFaults is the table of the committed kernels.
 func committedFaults() (faultTable, error) {
-	t := faultTable{ops: ops.All(), object: kernels.Object, faults: kernels.FaultObject}
+	t := faultTable{ops: ops.All(), object: kernels.Object}
+	source := map[string]string{} // of each symbol
+	t.faults = func(symbol, arch string) ([]byte, error) { return kernels.FaultObject(source[symbol], arch) }
 	for _, f := range kernels.FaultFamilies() {
 		symbols, err := kernels.FaultSymbols(f)
 		if err != nil {
 			return t, err
 		}
 		t.symbols = append(t.symbols, symbols...)
+		for _, s := range symbols {
+			source[s] = f
+		}
 	}
 	return t, nil
 }
@@ -238,10 +252,10 @@ func (m *mutation) plant(ctx context.Context, errOut io.Writer, opts mutateOptio
 				s.Op, s.Kind, s.Caught, s.Planted, s.Warned, s.Survived, s.Inert, s.Twins-s.Rejected, s.Twins, round(time.Since(start)))
 		}
 	}
-	if opts.named {
+	if opts.named || opts.twins {
 		start := time.Now()
-		mine := slices.DeleteFunc(slices.Clone(faults), func(f mutate.Fault) bool { return f.Op != o })
-		mutants, err := mutate.Named(ctx, mine, func(f mutate.Fault, arch string) ([]byte, error) { return t.faults(f.Op.Family, arch) }, mopts)
+		mine := slices.DeleteFunc(slices.Clone(faults), func(f mutate.Fault) bool { return f.Op != o || opts.twins && !f.Honest() })
+		mutants, err := mutate.Named(ctx, mine, func(f mutate.Fault, arch string) ([]byte, error) { return t.faults(f.Symbol, arch) }, mopts)
 		if err != nil {
 			return err
 		}

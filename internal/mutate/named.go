@@ -36,8 +36,12 @@ func (f Fault) Twin(lanes int) bool {
 	case strings.HasSuffix(f.Name, "_w64"):
 		return lanes != 64
 	}
-	return strings.HasPrefix(f.Name, twin)
+	return f.Honest()
 }
+
+// Honest reports whether f is right everywhere: the twin of a fault, or a
+// variant that does right by other means.
+func (f Fault) Honest() bool { return strings.HasPrefix(f.Name, twin) }
 
 // Faults finds the op and the variant of each symbol. A symbol that
 // belongs to no op is an error: the fault would never be planted.
