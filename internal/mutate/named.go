@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/paritycheck/paritycheck/internal/amdgpu/isa"
+	"github.com/paritycheck/paritycheck/internal/compare"
 	"github.com/paritycheck/paritycheck/internal/ops"
+	"github.com/paritycheck/paritycheck/internal/runner"
 )
 
 // The kinds of mutants that have names.
@@ -100,13 +102,25 @@ func plant(ctx context.Context, f Fault, arch string, cases []ops.Case, image fu
 	}
 	if f.Twin(a.WaveSize()) {
 		m.Kind = twin
-		if m.Outcome == Survived { // nothing to find, and nothing found
+		switch {
+		case m.Outcome == Survived: // nothing to find, and nothing found
 			m.Outcome = Passed
-		} else {
+		case m.Outcome == Warned && f.Name != twin && worseAlone(results):
+			m.Outcome = Passed
+		default:
 			m.Outcome = Rejected
 		}
 	}
 	return m, nil
+}
+
+// worseAlone reports whether all that was found is that results are worse
+// than they need be. Of a variant that rounds more often, as candle's does
+// in the half types, that is true and no reason to reject it.
+func worseAlone(results []runner.Result) bool {
+	return !slices.ContainsFunc(results, func(r runner.Result) bool {
+		return r.Status == compare.Warn && (r.Judgement == nil || r.Judgement.Verdict != compare.Worse || len(r.Findings) > 0)
+	})
 }
 
 // withKernel returns copies of cases that launch symbol in place of the

@@ -78,7 +78,7 @@ struct twin_online {
   template <typename A>
   static __device__ State<A> join(State<A> a, State<A> b) {
     A top = larger(a.top, b.top);
-    if (top == lowest<A>())
+    if (a.top == b.top) // -inf, too; a NaN goes into the sum below
       return {top, a.sum + b.sum};
     return {top, a.sum * m::exp(a.top - top) + b.sum * m::exp(b.top - top)};
   }

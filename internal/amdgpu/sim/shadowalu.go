@@ -622,6 +622,32 @@ func (c *compiler) shadowPacked(name string, in *isa.Inst, o *op) handler {
 				h.hi = h.hi&^w.exec | m&w.exec
 			}
 		}
+	case name == "v_pk_add_f32" || name == "v_pk_mul_f32" || name == "v_pk_fma_f32":
+		// The low result comes from the dwords that op_sel chooses, the high
+		// one from those of op_sel_hi. With [1,0] the upper register of a
+		// source is never read, and compilers leave it unwritten.
+		return func(w *wave, o *op) {
+			d := [2]halves{allDefined, allDefined}
+			for i := range n {
+				s := &o.src[i]
+				for r, sel := range [2]uint8{o.mod.OpSel, o.mod.OpSelHi} {
+					k := int32(sel >> i & 1)
+					switch s.kind {
+					case srcRow:
+						h := w.shadow.v[s.reg+k]
+						both := h.lo & h.hi
+						d[r].lo &= both
+						d[r].hi &= both
+					case srcSGPR:
+						if w.shadow.s[s.reg+k] != ^uint32(0) {
+							d[r] = halves{}
+						}
+					}
+				}
+			}
+			w.setShadow(o.final, d[0], w.exec)
+			w.setShadow(o.final+1, d[1], w.exec)
+		}
 	case name == "v_pk_mov_b32":
 		// Each result dword is one dword of its source.
 		return func(w *wave, o *op) {
