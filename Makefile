@@ -53,6 +53,15 @@ arith-exhaustive:
 test-isa-long:
 	PARITYCHECK_REQUIRE=llvm,clang PARITYCHECK_LONG=$(or $(WORDS),10000000) go test ./internal/amdgpu/isa ./internal/amdgpu/isa/gen -v -timeout 3h
 
+.PHONY: twins seeds
+
+# Honest variants of every kernel, none of which may be rejected; and every
+# op with other inputs, none of which may fail: SEEDS=3..5 takes three.
+twins: ; go run ./cmd/paritycheck mutate --twins
+seeds:
+	@range="$(or $(SEEDS),1..20)"; for s in $$(seq $${range%%..*} $${range##*..}); do \
+		echo "seed $$s"; go run ./cmd/paritycheck run --seed $$s || exit 1; done
+
 .PHONY: bench-sim
 
 # Whole kernels in the interpreter, one worker, with and without checks.

@@ -238,9 +238,11 @@ func plantFaults(ctx context.Context, out, errOut io.Writer, opts mutateOptions,
 func (m *mutation) plant(ctx context.Context, errOut io.Writer, opts mutateOptions, t faultTable, o *ops.Op, faults []mutate.Fault) error {
 	mopts := mutate.Options{
 		Seed: opts.seed, Samples: opts.samples, Level: opts.sel.Level, Jobs: opts.jobs, Archs: mutantArchs,
-		Open: func(arch string) (gpu.Device, error) {
-			return sim.Open(arch, sim.Options{StepLimit: mutantSteps(opts.sel.Level), Workers: 1})
-		},
+	}
+	open := func(steps int64) func(arch string) (gpu.Device, error) {
+		return func(arch string) (gpu.Device, error) {
+			return sim.Open(arch, sim.Options{StepLimit: steps, Workers: 1})
+		}
 	}
 	tell := func(start time.Time, mutants []mutate.Mutant) {
 		m.Mutants = append(m.Mutants, mutants...)
@@ -254,6 +256,8 @@ func (m *mutation) plant(ctx context.Context, errOut io.Writer, opts mutateOptio
 	}
 	if opts.named || opts.twins {
 		start := time.Now()
+		// An honest variant may add a row up in one thread.
+		mopts.Open = open(8 * mutantSteps(opts.sel.Level))
 		mine := slices.DeleteFunc(slices.Clone(faults), func(f mutate.Fault) bool { return f.Op != o || opts.twins && !f.Honest() })
 		mutants, err := mutate.Named(ctx, mine, func(f mutate.Fault, arch string) ([]byte, error) { return t.faults(f.Symbol, arch) }, mopts)
 		if err != nil {
@@ -263,6 +267,7 @@ func (m *mutation) plant(ctx context.Context, errOut io.Writer, opts mutateOptio
 	}
 	if opts.insts {
 		start := time.Now()
+		mopts.Open = open(mutantSteps(opts.sel.Level))
 		v := mutatedVariant(o)
 		image := func(arch string) ([]byte, error) {
 			object, err := t.object(o.Family, arch)

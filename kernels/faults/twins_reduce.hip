@@ -39,12 +39,33 @@ struct twin_candle {
   }
 };
 
-// One thread adds all in order.
+// One thread adds all in order, in float.
 struct twin_sequential {
   template <typename T, typename X> static __device__ T sum(size_t n, X x) {
     compute<T> s = 0;
     for (size_t i = 0; threadIdx.x == 0 && i < n; i++)
       s += widen(x(i));
+    return narrow<T>(s);
+  }
+};
+
+// 32 threads do it all, and one adds up what they found. (One thread for
+// all would be outside the bound, which is for 32 lanes or more.)
+struct twin_lanes {
+  template <typename T, typename X> static __device__ T sum(size_t n, X x) {
+    __shared__ compute<T> found[group_size];
+    size_t rank = threadIdx.x;
+    int lanes = blockDim.x < group_size ? blockDim.x : group_size;
+    compute<T> s = 0;
+    if (rank < group_size) {
+      for (size_t i = rank; i < n; i += lanes)
+        s += widen(x(i));
+      found[rank] = s;
+    }
+    __syncthreads();
+    s = 0;
+    for (int i = lanes - 1; i >= 0; i--)
+      s += found[i];
     return narrow<T>(s);
   }
 };
@@ -131,7 +152,8 @@ FAST_SUM(f16, twin_candle)
 FAST_SUM(bf16, twin_candle)
 FAST_SUM(f32, twin_candle)
 FAST_SUM(f64, twin_candle)
-FAST_SUM(f32, twin_sequential)
+FAST_SUM(f32, twin_lanes)
+FAST_SUM(f64, twin_lanes)
 FAST_SUM(f16, twin_sequential)
 FAST_SUM(f32, twin_chunks)
 FAST_SUM(bf16, twin_chunks)
