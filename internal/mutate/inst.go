@@ -174,8 +174,8 @@ func Instructions(ctx context.Context, o *ops.Op, v ops.Variant, image func(arch
 		if err != nil {
 			return list, err
 		}
-		for _, r := range good {
-			if r.Status != compare.Pass {
+		for i, r := range good {
+			if r.Status != compare.Pass && !unjudged(&good[i]) {
 				return list, fmt.Errorf("%s on %s is %s before anything is planted: fix that first", r.Case, name, r.Status)
 			}
 		}

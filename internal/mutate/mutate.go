@@ -306,7 +306,7 @@ func judge(m *Mutant, results, good []runner.Result) error {
 				first = i
 			}
 		case compare.Warn:
-			if warn < 0 {
+			if warn < 0 && !unjudged(r) {
 				warn = i
 			}
 		case compare.Unverified:
@@ -326,6 +326,12 @@ func judge(m *Mutant, results, good []runner.Result) error {
 		m.Outcome = Survived
 	}
 	return nil
+}
+
+// unjudged reports whether r is a warning about the inputs, which says
+// nothing of the kernel.
+func unjudged(r *runner.Result) bool {
+	return r.Status == compare.Warn && r.Judgement != nil && r.Judgement.Verdict == compare.IllCond
 }
 
 // give records what gave the mutant away.
