@@ -31,6 +31,7 @@ const (
 	Bench    Format = "bench"    // Go benchmark format, for benchstat
 	JUnit    Format = "junit"    // for CI systems
 	GitHub   Format = "github"   // workflow annotations
+	HTML     Format = "html"     // for a browser: one file, with pictures
 
 	// Baseline is what later runs are held against, see package baseline.
 	// It is for files alone, and only of runs that are fit for it.
@@ -39,7 +40,7 @@ const (
 
 // Formats are all formats, in the order of the documentation.
 func Formats() []Format {
-	return []Format{Table, Markdown, JSON, CSV, Bench, JUnit, GitHub}
+	return []Format{Table, Markdown, JSON, CSV, Bench, JUnit, GitHub, HTML}
 }
 
 // ParseFormat returns the format called name.
@@ -66,7 +67,7 @@ var extensions = []struct {
 	format Format
 }{
 	{".baseline.json", Baseline}, // before .json
-	{".txt", Table}, {".md", Markdown}, {".json", JSON}, {".csv", CSV}, {".bench", Bench}, {".xml", JUnit},
+	{".txt", Table}, {".md", Markdown}, {".json", JSON}, {".csv", CSV}, {".bench", Bench}, {".xml", JUnit}, {".html", HTML},
 }
 
 // Extensions lists what FormatOf knows.
@@ -121,12 +122,14 @@ func Write(w io.Writer, run *runner.Run, f Format, opts Options) error {
 		err = writeJUnit(&b, run)
 	case GitHub:
 		err = writeGitHub(&b, run)
+	case HTML:
+		err = writeHTML(&b, run, opts)
 	case Baseline:
 		err = writeBaseline(&b, run, opts)
 	default:
 		err = fmt.Errorf("unknown format %q: must be one of %s", f, formatNames())
 	}
-	if err == nil && opts.Changes != nil && ShowsChanges(f) {
+	if err == nil && opts.Changes != nil && ShowsChanges(f) && f != HTML {
 		if f != GitHub {
 			b.WriteString("\n")
 		}
@@ -140,7 +143,7 @@ func Write(w io.Writer, run *runner.Run, f Format, opts Options) error {
 }
 
 // ShowsChanges reports whether Write shows Options.Changes in format f.
-func ShowsChanges(f Format) bool { return f == Table || f == Markdown || f == GitHub }
+func ShowsChanges(f Format) bool { return f == Table || f == Markdown || f == GitHub || f == HTML }
 
 func writeBaseline(w io.Writer, run *runner.Run, opts Options) error {
 	b, err := baseline.Of(run)
