@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -136,6 +137,11 @@ func doDiff(in io.Reader, out io.Writer, opts diffOptions) error {
 	}
 	if err := report.WriteChanges(out, c, report.Format(opts.format)); err != nil {
 		return err
+	}
+	if path := os.Getenv("GITHUB_STEP_SUMMARY"); path != "" && opts.format == string(report.GitHub) {
+		if err := appendSummary(path, func(w io.Writer) error { return report.WriteChanges(w, c, report.Markdown) }); err != nil {
+			return err
+		}
 	}
 	if opts.output != "" {
 		o, err := openOutput(opts.output)

@@ -26,6 +26,29 @@ func TestReadme(t *testing.T) {
 	if want := "go run ./cmd/paritycheck run --op rope_i"; examples[0].command != want {
 		t.Errorf("the first example is %q, want %q", examples[0].command, want)
 	}
+	runExamples(t, examples)
+}
+
+// TestDocs runs the console blocks of the files of docs, each file in a
+// folder of its own.
+func TestDocs(t *testing.T) {
+	for file, least := range map[string]int{"gate-a-pull-request.md": 6, "read-a-report.md": 1} {
+		t.Run(file, func(t *testing.T) {
+			b, err := os.ReadFile(filepath.Join("..", "..", "docs", file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Chdir(t.TempDir())
+			examples := consoleExamples(string(b))
+			if len(examples) < least {
+				t.Fatalf("found %d examples, want %d", len(examples), least)
+			}
+			runExamples(t, examples)
+		})
+	}
+}
+
+func runExamples(t *testing.T, examples []example) {
 	for _, e := range examples {
 		t.Run(e.command, func(t *testing.T) {
 			args, err := words(e.command)
