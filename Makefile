@@ -79,6 +79,6 @@ mutate: ; go run ./cmd/paritycheck mutate --samples $(or $(SAMPLES),40) --save-b
 # Arbitrary bytes as a code object, as its notes and as instructions, for
 # FUZZTIME (a duration) each: none may bring the program down.
 fuzz:
-	go test ./internal/amdgpu/codeobject -run XXX -fuzz FuzzParse -fuzztime $(or $(FUZZTIME),1m)
-	go test ./internal/amdgpu/codeobject -run XXX -fuzz FuzzMsgpack -fuzztime $(or $(FUZZTIME),1m)
-	go test ./internal/amdgpu/isa -run XXX -fuzz FuzzDecode -fuzztime $(or $(FUZZTIME),1m)
+	go test ./internal/amdgpu/codeobject -run '^$$' -fuzz FuzzParse -fuzztime $(or $(FUZZTIME),1m)
+	go test ./internal/amdgpu/codeobject -run '^$$' -fuzz FuzzMsgpack -fuzztime $(or $(FUZZTIME),1m)
+	go test ./internal/amdgpu/isa -run '^$$' -fuzz FuzzDecode -fuzztime $(or $(FUZZTIME),1m)
