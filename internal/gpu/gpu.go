@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
 
 // ErrUnavailable is wrapped by the error of opening a device that this
@@ -61,11 +60,79 @@ type Device interface {
 	Close() error
 }
 
-// A Timer is a Device with a clock of its own.
+// A Timer is a Device with a clock of its own and a queue on which
+// launches are timed. Package bench says how.
 type Timer interface {
-	// Time is Launch, and how long the kernel ran by the device's clock:
-	// from an event before it to one behind it.
-	Time(ctx context.Context, k Kernel, cfg LaunchConfig, args []byte) (time.Duration, error)
+	Device
+
+	// Rating is what the device says of its own speed.
+	Rating() Rating
+
+	// State is how fast the device runs at the moment.
+	State() State
+
+	// Prepare readies a launch, so that queueing it costs no more than the
+	// driver's call. The arguments stay as they are.
+	Prepare(k Kernel, cfg LaunchConfig, args []byte) (Launch, error)
+
+	// Enqueue calls f with the queue, on the thread that is the driver's.
+	// Until it returns f must not use the device but through the queue. What
+	// ends ctx while f waits for the device is a *Fault, and so is a launch
+	// that fails.
+	Enqueue(ctx context.Context, f func(q Queue) error) error
+}
+
+// A Launch is a kernel with its geometry and arguments, ready to be
+// queued.
+type Launch interface {
+	Kernel() Kernel
+	// Free unpins the arguments. No queued launch may be pending.
+	Free()
+}
+
+// A Queue is work that a device does in order, while the host goes on.
+type Queue interface {
+	Launch(l Launch) error
+	// Fill writes pattern to all of b.
+	Fill(b Buffer, pattern byte) error
+	// Copy copies n bytes between buffers, from the given offsets, by the
+	// driver's own means.
+	Copy(dst Buffer, to int, src Buffer, from, n int) error
+	// Mark sets mark i, from 0 to Marks-1, to the moment at which the device
+	// comes to it.
+	Mark(i int) error
+	// Hold makes what is queued from now on wait for Release: so it runs
+	// without a pause for the host. No more than Depth calls may follow. The
+	// error wraps errors.ErrUnsupported where the device cannot.
+	Hold() error
+	// Release lets the device go on, and reports whether it was held until
+	// now: after a second it goes on by itself.
+	Release() bool
+	// Wait returns when all that was queued is done. The error is a *Fault
+	// where a kernel failed.
+	Wait() error
+	// Elapsed is the time between two marks, in seconds, after Wait.
+	Elapsed(from, to int) (float64, error)
+}
+
+// The limits of a Queue.
+const (
+	Marks = 2
+	Depth = 256
+)
+
+// A Rating is what a device says of its own speed. Zeros are unknown.
+type Rating struct {
+	Cache int     // bytes of the largest cache that device memory is accessed through
+	F32   float64 // operations a second at full clock, a fused multiply-add being two
+	F64   float64
+}
+
+// A State is how fast a device runs at a moment. The zero State is of a
+// device that does not tell.
+type State struct {
+	Clock     int      // of the multiprocessors, MHz
+	Throttled []string // why that is less than it could be, in the vendor's words
 }
 
 // A Module is a loaded image.

@@ -87,6 +87,9 @@ EXPORT CUresult cuDeviceGetAttribute(int *v, int attribute, int dev) {
 	if (dev < 7) return INVALID_DEVICE;
 	switch (attribute) {
 	case 10: *v = 32; return OK;
+	case 13: *v = 1000000; return OK; // 1 GHz
+	case 16: *v = 10; return OK;
+	case 38: *v = number("STUB_L2", 1 << 20); return OK;
 	case 75: *v = arch / 10; return OK;
 	case 76: *v = arch % 10; return OK;
 	}
@@ -188,16 +191,82 @@ EXPORT CUresult cuMemsetD8_v2(uint64_t dst, unsigned char v, size_t n) {
 	return OK;
 }
 
-EXPORT CUresult cuStreamSynchronize(void *stream) {
-	ENTER(cuStreamSynchronize);
+EXPORT CUresult cuMemsetD8Async(uint64_t dst, unsigned char v, size_t n, struct stream *s) {
+	ENTER(cuMemsetD8Async);
 	NEED_CONTEXT();
-	return stream ? INVALID_HANDLE : wait_all();
+	if (!is_stream(s)) return INVALID_HANDLE;
+	if (!owned(dst, n)) return INVALID_VALUE;
+	memset((void *)(uintptr_t)dst, v, n);
+	return OK;
 }
 
-EXPORT CUresult cuStreamQuery(void *stream) {
+EXPORT CUresult cuMemcpyDtoDAsync_v2(uint64_t dst, uint64_t src, size_t n, struct stream *s) {
+	ENTER(cuMemcpyDtoDAsync_v2);
+	NEED_CONTEXT();
+	if (!is_stream(s)) return INVALID_HANDLE;
+	if (!owned(dst, n) || !owned(src, n)) return INVALID_VALUE;
+	memmove((void *)(uintptr_t)dst, (void *)(uintptr_t)src, n);
+	return OK;
+}
+
+EXPORT CUresult cuMemHostAlloc(void **p, size_t n, unsigned flags) {
+	ENTER(cuMemHostAlloc);
+	NEED_CONTEXT();
+	if (flags != 2) return INVALID_VALUE;
+	*p = calloc(1, n);
+	return OK;
+}
+
+EXPORT CUresult cuMemHostGetDevicePointer_v2(uint64_t *p, void *host, unsigned flags) {
+	ENTER(cuMemHostGetDevicePointer_v2);
+	NEED_CONTEXT();
+	if (flags) return INVALID_VALUE;
+	*p = (uint64_t)(uintptr_t)host;
+	return OK;
+}
+
+EXPORT CUresult cuMemFreeHost(void *p) {
+	ENTER(cuMemFreeHost);
+	NEED_CONTEXT();
+	free(p);
+	return OK;
+}
+
+EXPORT CUresult cuDeviceGetPCIBusId(char *s, int n, int dev) {
+	ENTER(cuDeviceGetPCIBusId);
+	if (dev < 7) return INVALID_DEVICE;
+	snprintf(s, n, "0000:%02x:00.0", dev);
+	return OK;
+}
+
+EXPORT CUresult cuStreamCreate(struct stream **s, unsigned flags) {
+	ENTER(cuStreamCreate);
+	NEED_CONTEXT();
+	return flags == 1 ? stream_create(s) : INVALID_VALUE;
+}
+
+EXPORT CUresult cuStreamDestroy_v2(struct stream *s) {
+	ENTER(cuStreamDestroy_v2);
+	NEED_CONTEXT();
+	return stream_destroy(s);
+}
+
+EXPORT CUresult cuStreamWaitValue32_v2(struct stream *s, uint64_t word, uint32_t value, unsigned flags) {
+	ENTER(cuStreamWaitValue32_v2);
+	NEED_CONTEXT();
+	return flags ? INVALID_VALUE : stream_wait_value(s, word, value);
+}
+
+EXPORT CUresult cuStreamSynchronize(struct stream *s) {
+	ENTER(cuStreamSynchronize);
+	NEED_CONTEXT();
+	return wait_stream(s);
+}
+
+EXPORT CUresult cuStreamQuery(struct stream *s) {
 	ENTER(cuStreamQuery);
 	NEED_CONTEXT();
-	return stream ? INVALID_HANDLE : OK;
+	return is_stream(s) ? OK : INVALID_HANDLE;
 }
 
 EXPORT CUresult cuEventCreate(struct event **e, unsigned flags) {
@@ -208,10 +277,10 @@ EXPORT CUresult cuEventCreate(struct event **e, unsigned flags) {
 	return OK;
 }
 
-EXPORT CUresult cuEventRecord(struct event *e, void *stream) {
+EXPORT CUresult cuEventRecord(struct event *e, struct stream *s) {
 	ENTER(cuEventRecord);
 	NEED_CONTEXT();
-	if (!e || stream) return INVALID_HANDLE;
+	if (!e || !is_stream(s)) return INVALID_HANDLE;
 	e->at = now_ms();
 	return OK;
 }
@@ -232,11 +301,11 @@ EXPORT CUresult cuEventDestroy_v2(struct event *e) {
 }
 
 EXPORT CUresult cuLaunchKernel(const struct kernel *f, unsigned gx, unsigned gy, unsigned gz,
-		unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **params, void **extra) {
+		unsigned bx, unsigned by, unsigned bz, unsigned shared, struct stream *s, void **params, void **extra) {
 	int r = enter("cuLaunchKernel", 1);
 	if (r) return r;
 	NEED_CONTEXT();
-	if (stream) return INVALID_HANDLE;
+	if (!is_stream(s)) return INVALID_HANDLE;
 	unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
 	return launch(f, grid, block, shared, params, extra, 0, shared_max);
 }

@@ -180,16 +180,86 @@ EXPORT hipError_t hipMemsetD8(uint64_t dst, unsigned char v, size_t n) {
 	return OK;
 }
 
-EXPORT hipError_t hipStreamSynchronize(void *stream) {
-	ENTER(hipStreamSynchronize);
+EXPORT hipError_t hipMemsetD8Async(uint64_t dst, unsigned char v, size_t n, struct stream *s) {
+	ENTER(hipMemsetD8Async);
 	NEED_DEVICE();
-	return stream ? INVALID_HANDLE : wait_all();
+	if (!is_stream(s)) return INVALID_HANDLE;
+	if (!owned(dst, n)) return INVALID_VALUE;
+	memset((void *)(uintptr_t)dst, v, n);
+	return OK;
 }
 
-EXPORT hipError_t hipStreamQuery(void *stream) {
+EXPORT hipError_t hipMemcpyDtoDAsync(uint64_t dst, uint64_t src, size_t n, struct stream *s) {
+	ENTER(hipMemcpyDtoDAsync);
+	NEED_DEVICE();
+	if (!is_stream(s)) return INVALID_HANDLE;
+	if (!owned(dst, n) || !owned(src, n)) return INVALID_VALUE;
+	memmove((void *)(uintptr_t)dst, (void *)(uintptr_t)src, n);
+	return OK;
+}
+
+EXPORT hipError_t hipHostMalloc(void **p, size_t n, unsigned flags) {
+	ENTER(hipHostMalloc);
+	NEED_DEVICE();
+	if (flags != 0x40000002) return INVALID_VALUE;
+	*p = calloc(1, n);
+	return OK;
+}
+
+EXPORT hipError_t hipHostGetDevicePointer(uint64_t *p, void *host, unsigned flags) {
+	ENTER(hipHostGetDevicePointer);
+	NEED_DEVICE();
+	if (flags) return INVALID_VALUE;
+	*p = (uint64_t)(uintptr_t)host;
+	return OK;
+}
+
+EXPORT hipError_t hipHostFree(void *p) {
+	ENTER(hipHostFree);
+	NEED_DEVICE();
+	free(p);
+	return OK;
+}
+
+EXPORT hipError_t hipDeviceGetAttribute(int *v, int attribute, int dev) {
+	ENTER(hipDeviceGetAttribute);
+	if (!valid(dev)) return INVALID_DEVICE;
+	switch (attribute) {
+	case 5: *v = 1000000; return OK; // 1 GHz
+	case 19: *v = 1 << 20; return OK;
+	case 63: *v = 10; return OK;
+	}
+	return INVALID_VALUE;
+}
+
+EXPORT hipError_t hipStreamCreateWithFlags(struct stream **s, unsigned flags) {
+	ENTER(hipStreamCreateWithFlags);
+	NEED_DEVICE();
+	return flags == 1 ? stream_create(s) : INVALID_VALUE;
+}
+
+EXPORT hipError_t hipStreamDestroy(struct stream *s) {
+	ENTER(hipStreamDestroy);
+	NEED_DEVICE();
+	return stream_destroy(s);
+}
+
+EXPORT hipError_t hipStreamWaitValue32(struct stream *s, uint64_t word, uint32_t value, unsigned flags, uint32_t mask) {
+	ENTER(hipStreamWaitValue32);
+	NEED_DEVICE();
+	return flags || mask != 0xffffffff ? INVALID_VALUE : stream_wait_value(s, word, value);
+}
+
+EXPORT hipError_t hipStreamSynchronize(struct stream *s) {
+	ENTER(hipStreamSynchronize);
+	NEED_DEVICE();
+	return wait_stream(s);
+}
+
+EXPORT hipError_t hipStreamQuery(struct stream *s) {
 	ENTER(hipStreamQuery);
 	NEED_DEVICE();
-	return stream ? INVALID_HANDLE : OK;
+	return is_stream(s) ? OK : INVALID_HANDLE;
 }
 
 EXPORT hipError_t hipEventCreate(struct event **e) {
@@ -199,10 +269,10 @@ EXPORT hipError_t hipEventCreate(struct event **e) {
 	return OK;
 }
 
-EXPORT hipError_t hipEventRecord(struct event *e, void *stream) {
+EXPORT hipError_t hipEventRecord(struct event *e, struct stream *s) {
 	ENTER(hipEventRecord);
 	NEED_DEVICE();
-	if (!e || stream) return INVALID_HANDLE;
+	if (!e || !is_stream(s)) return INVALID_HANDLE;
 	e->at = now_ms();
 	return OK;
 }
@@ -223,11 +293,11 @@ EXPORT hipError_t hipEventDestroy(struct event *e) {
 }
 
 EXPORT hipError_t hipModuleLaunchKernel(const struct kernel *f, unsigned gx, unsigned gy, unsigned gz,
-		unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **params, void **extra) {
+		unsigned bx, unsigned by, unsigned bz, unsigned shared, struct stream *s, void **params, void **extra) {
 	int r = enter("hipModuleLaunchKernel", 1);
 	if (r) return r;
 	NEED_DEVICE();
-	if (stream) return INVALID_HANDLE;
+	if (!is_stream(s)) return INVALID_HANDLE;
 	unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
 	return launch(f, grid, block, shared, params, extra, 3, 64 << 10);
 }

@@ -116,6 +116,41 @@ static int enter(const char *function, int launch) {
 	return lost;
 }
 
+// A stream that waits for a word of host memory. Kernels run as they are
+// launched all the same; waiting for the stream takes the word's time.
+struct stream { int magic; const volatile uint32_t *word; uint32_t value; };
+enum { STREAM = 0x73747265 };
+
+static int stream_create(struct stream **s) {
+	*s = calloc(1, sizeof **s);
+	(*s)->magic = STREAM;
+	return OK;
+}
+
+static int is_stream(const struct stream *s) { return !s || s->magic == STREAM; }
+
+static int stream_destroy(struct stream *s) {
+	if (!s || s->magic != STREAM) return INVALID_HANDLE;
+	s->magic = 0;
+	free(s);
+	return OK;
+}
+
+static int stream_wait_value(struct stream *s, uint64_t word, uint32_t value) {
+	if (!s || s->magic != STREAM) return INVALID_HANDLE;
+	s->word = (const volatile uint32_t *)(uintptr_t)word, s->value = value;
+	return OK;
+}
+
+static int wait_all(void);
+
+static int wait_stream(struct stream *s) {
+	if (!is_stream(s)) return INVALID_HANDLE;
+	while (s && s->word && (int32_t)(*s->word - s->value) < 0) usleep(100);
+	if (s) s->word = NULL;
+	return wait_all();
+}
+
 static int wait_all(void) {
 	if (hanging) hang();
 	if (pending) lost = pending, pending = 0;

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ebitengine/purego"
@@ -100,6 +101,12 @@ func (l *Library) Bind(funcs []Func) error {
 		return fmt.Errorf("%s lacks %s", l.Path, strings.Join(lacks, ", "))
 	}
 	return nil
+}
+
+// BindPresent finds those of funcs that the library has, and leaves the
+// others nil.
+func (l *Library) BindPresent(funcs []Func) error {
+	return l.Bind(slices.DeleteFunc(funcs, func(f Func) bool { return !l.Has(f.Symbol) }))
 }
 
 // Has says whether the library has a symbol.

@@ -27,10 +27,17 @@ const (
 // Values of cuda.h.
 const (
 	_CU_DEVICE_ATTRIBUTE_WARP_SIZE                = 10
+	_CU_DEVICE_ATTRIBUTE_CLOCK_RATE               = 13 // kHz
+	_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT     = 16
+	_CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE            = 38
 	_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75
 	_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76
 
 	_CU_CTX_SCHED_BLOCKING_SYNC = 4
+
+	_CU_STREAM_NON_BLOCKING    = 1
+	_CU_STREAM_WAIT_VALUE_GEQ  = 0
+	_CU_MEMHOSTALLOC_DEVICEMAP = 2
 
 	_CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 
@@ -73,8 +80,20 @@ type api struct {
 	cuMemcpyDtoH func(dst *byte, src uint64, size uint64) result
 	cuMemsetD8   func(dst uint64, value uint8, count uint64) result
 
+	cuMemsetD8Async           func(dst uint64, value uint8, count uint64, stream uintptr) result
+	cuMemcpyDtoDAsync         func(dst, src uint64, size uint64, stream uintptr) result
+	cuMemHostAlloc            func(ptr *unsafe.Pointer, size uint64, flags uint32) result
+	cuMemHostGetDevicePointer func(ptr *uint64, host unsafe.Pointer, flags uint32) result
+	cuMemFreeHost             func(ptr unsafe.Pointer) result
+
+	cuStreamCreate      func(stream *uintptr, flags uint32) result
+	cuStreamDestroy     func(stream uintptr) result
 	cuStreamSynchronize func(stream uintptr) result
 	cuStreamQuery       func(stream uintptr) result
+
+	// Not in every driver: nil then.
+	cuStreamWaitValue32 func(stream uintptr, ptr uint64, value uint32, flags uint32) result
+	cuDeviceGetPCIBusId func(id *byte, size int32, device int32) result
 
 	cuEventCreate      func(event *uintptr, flags uint32) result
 	cuEventRecord      func(event uintptr, stream uintptr) result
@@ -127,6 +146,13 @@ func load(names ...string) (*api, error) {
 		{Ptr: &a.cuMemcpyHtoD, Symbol: "cuMemcpyHtoD_v2"},
 		{Ptr: &a.cuMemcpyDtoH, Symbol: "cuMemcpyDtoH_v2"},
 		{Ptr: &a.cuMemsetD8, Symbol: "cuMemsetD8_v2"},
+		{Ptr: &a.cuMemsetD8Async, Symbol: "cuMemsetD8Async"},
+		{Ptr: &a.cuMemcpyDtoDAsync, Symbol: "cuMemcpyDtoDAsync_v2"},
+		{Ptr: &a.cuMemHostAlloc, Symbol: "cuMemHostAlloc"},
+		{Ptr: &a.cuMemHostGetDevicePointer, Symbol: "cuMemHostGetDevicePointer_v2"},
+		{Ptr: &a.cuMemFreeHost, Symbol: "cuMemFreeHost"},
+		{Ptr: &a.cuStreamCreate, Symbol: "cuStreamCreate"},
+		{Ptr: &a.cuStreamDestroy, Symbol: "cuStreamDestroy_v2"},
 		{Ptr: &a.cuStreamSynchronize, Symbol: "cuStreamSynchronize"},
 		{Ptr: &a.cuStreamQuery, Symbol: "cuStreamQuery"},
 		{Ptr: &a.cuEventCreate, Symbol: "cuEventCreate"},
@@ -135,6 +161,14 @@ func load(names ...string) (*api, error) {
 		{Ptr: &a.cuEventDestroy, Symbol: "cuEventDestroy_v2"},
 		{Ptr: &a.cuLaunchKernel, Symbol: "cuLaunchKernel"},
 	})
+	if err == nil {
+		err = lib.BindPresent([]clib.Func{
+			// The first version of the wait must be enabled for the kernel
+			// module before CUDA 12; the second is where the driver has it.
+			{Ptr: &a.cuStreamWaitValue32, Symbol: "cuStreamWaitValue32_v2"},
+			{Ptr: &a.cuDeviceGetPCIBusId, Symbol: "cuDeviceGetPCIBusId"},
+		})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("driver is too old: %w", err)
 	}

@@ -9,19 +9,19 @@ import (
 	"os"
 	"regexp"
 	"runtime"
-	"time"
 	"unsafe"
 
 	"github.com/paritycheck/paritycheck/internal/gpu"
 	"github.com/paritycheck/paritycheck/internal/gpu/clib"
 )
 
-// Open opens the NVIDIA GPU of that ordinal. compiler is what compiles
+// Open opens the NVIDIA GPU of that ordinal, a gpu.Timer. compiler is what compiles
 // the modules it will load, for Info; nil where they are PTX, which the
 // driver compiles itself. The error wraps gpu.ErrUnavailable where there
 // is no driver or no such device.
 //
-// The device uses the primary context and the default stream.
+// The device uses the primary context and the default stream, and a
+// stream of its own for what is timed.
 func Open(ordinal int, compiler *NVRTC) (gpu.Device, error) {
 	d, err := open(ordinal, driverNames()...)
 	if err != nil {
@@ -83,6 +83,8 @@ type device struct {
 	// lost is why the context cannot be used any more. It is set and read
 	// on the thread; a hang, which blocks the thread, shows in its state.
 	lost error
+
+	timing timing
 }
 
 // start makes the context, on the thread.
@@ -262,110 +264,84 @@ func (d *device) Alloc(name string, size int) (gpu.Buffer, error) {
 // Launch runs a kernel to its end, or to that of ctx: then the kernel
 // goes on, and the device is lost.
 func (d *device) Launch(ctx context.Context, k gpu.Kernel, cfg gpu.LaunchConfig, args []byte) (gpu.Report, error) {
-	err := d.launch(ctx, k, cfg, args, nil)
+	l, err := d.prepare(k, cfg, args)
+	if err != nil {
+		return gpu.Report{}, err
+	}
+	err = d.watch(ctx, l.kernel.name, func() error {
+		l.pin() // here, so that a launch that never starts holds no pin
+		defer l.Free()
+		if err := d.queue(l, 0); err != nil {
+			return err
+		}
+		return d.wait(l.kernel.name, 0)
+	})
 	return gpu.Report{}, err
 }
 
-// Time implements gpu.Timer.
-func (d *device) Time(ctx context.Context, k gpu.Kernel, cfg gpu.LaunchConfig, args []byte) (time.Duration, error) {
-	elapsed := new(time.Duration)
-	if err := d.launch(ctx, k, cfg, args, elapsed); err != nil {
-		return 0, err
-	}
-	return *elapsed, nil
-}
-
-// launch runs a kernel and, where elapsed is not nil, times it by the
-// events of the device.
-func (d *device) launch(ctx context.Context, k gpu.Kernel, cfg gpu.LaunchConfig, args []byte, elapsed *time.Duration) error {
-	kk, ok := k.(*kernel)
-	if !ok || kk.mod.dev != d {
-		return fmt.Errorf("cuda: kernel %s is of another device", k.Name())
-	}
-	if cfg.Shared < 0 {
-		return fmt.Errorf("cuda: launching %s: shared memory must not be negative, is %d", kk.name, cfg.Shared)
-	}
-	args = bytes.Clone(args) // a hung launch outlives this call
+// watch runs f on the thread, to its end or to that of ctx. name is the
+// kernel that f launches.
+func (d *device) watch(ctx context.Context, name string, f func() error) error {
 	var err error
 	fail := d.thread.Do(ctx, func() {
-		switch {
-		case d.lost != nil:
-			err = d.lost
-		case kk.mod.closed:
-			err = errModuleClosed
-		default:
-			p := newParams(args)
-			defer p.unpin()
-			err = d.run(kk, cfg, p, elapsed)
+		if err = d.lost; err == nil {
+			err = f()
 		}
 	})
 	switch {
 	case fail != nil && d.thread.Stuck() && !errors.Is(fail, clib.ErrStuck):
-		return &gpu.Fault{Kernel: kk.name, Reason: fmt.Sprintf("did not end: %v", fail), Lost: true, Err: fail}
+		return &gpu.Fault{Kernel: name, Reason: fmt.Sprintf("did not end: %v", fail), Lost: true, Err: fail}
 	case fail != nil:
-		return fmt.Errorf("cuda: launching %s: %w", kk.name, fail)
+		return fmt.Errorf("cuda: launching %s: %w", name, fail)
 	case err == nil:
 		return nil
 	}
 	if f, ok := errors.AsType[*gpu.Fault](err); ok {
 		return f
 	}
-	return fmt.Errorf("cuda: launching %s: %w", kk.name, err)
+	return fmt.Errorf("cuda: launching %s: %w", name, err)
 }
 
-// run launches and waits, on the thread.
-func (d *device) run(k *kernel, cfg gpu.LaunchConfig, p *params, elapsed *time.Duration) error {
-	a := d.api
+// queue launches without waiting, on the thread.
+func (d *device) queue(l *launch, stream uintptr) error {
+	k := l.kernel
+	if k.mod.closed {
+		return errModuleClosed
+	}
 	// Above 48 KiB a kernel must be given leave.
-	if cfg.Shared > max(k.shared, 48<<10) {
-		r := a.cuFuncSetAttribute(k.handle, _CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int32(min(cfg.Shared, 1<<30)))
-		if err := a.check("cuFuncSetAttribute", r); err != nil {
-			return fmt.Errorf("%d bytes of dynamic shared memory: %w", cfg.Shared, err)
+	if l.cfg.Shared > max(k.shared, 48<<10) {
+		r := d.api.cuFuncSetAttribute(k.handle, _CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int32(min(l.cfg.Shared, 1<<30)))
+		if err := d.api.check("cuFuncSetAttribute", r); err != nil {
+			return fmt.Errorf("%d bytes of dynamic shared memory: %w", l.cfg.Shared, err)
 		}
-		k.shared = cfg.Shared
+		k.shared = l.cfg.Shared
 	}
-	var events [2]uintptr
-	if elapsed != nil {
-		for i := range events {
-			if err := a.check("cuEventCreate", a.cuEventCreate(&events[i], 0)); err != nil {
-				return err
-			}
-			defer a.cuEventDestroy(events[i])
-		}
-		if err := a.check("cuEventRecord", a.cuEventRecord(events[0], 0)); err != nil {
-			return err
-		}
-	}
-	g, b := cfg.Grid, cfg.Block
-	r := result(clib.Call(a.cuLaunchKernel, k.handle,
+	g, b := l.cfg.Grid, l.cfg.Block
+	r := result(clib.Call(d.api.cuLaunchKernel, k.handle,
 		uintptr(g.X), uintptr(g.Y), uintptr(g.Z), uintptr(b.X), uintptr(b.Y), uintptr(b.Z),
-		uintptr(cfg.Shared), 0, 0, p.extra()))
-	if err := a.check("cuLaunchKernel", r); err != nil {
-		if d.usable(r) {
-			return err
-		}
-		return d.fault(k, err)
+		uintptr(l.cfg.Shared), stream, 0, l.params.extra()))
+	if r == _CUDA_SUCCESS {
+		return nil
 	}
-	if elapsed != nil {
-		if err := a.check("cuEventRecord", a.cuEventRecord(events[1], 0)); err != nil {
-			return err
-		}
+	err := d.api.check("cuLaunchKernel", r)
+	if d.usable(r) {
+		return err
 	}
-	r = a.cuStreamSynchronize(0)
-	if err := a.check("cuStreamSynchronize", r); err != nil {
-		if d.usable(r) {
-			return &gpu.Fault{Kernel: k.name, Reason: err.Error(), Err: err}
-		}
-		return d.fault(k, err)
+	return d.fault(k.name, err)
+}
+
+// wait returns when a stream is done, on the thread. name is the kernel
+// that an error is of.
+func (d *device) wait(name string, stream uintptr) error {
+	r := d.api.cuStreamSynchronize(stream)
+	err := d.api.check("cuStreamSynchronize", r)
+	switch {
+	case err == nil:
+		return nil
+	case d.usable(r):
+		return &gpu.Fault{Kernel: name, Reason: err.Error(), Err: err}
 	}
-	if elapsed != nil {
-		var ms float32
-		if err := a.check("cuEventElapsedTime", a.cuEventElapsedTime(&ms, events[0], events[1])); err != nil {
-			return err
-		}
-		*elapsed = time.Duration(float64(ms) * float64(time.Millisecond))
-	}
-	return nil
+	return d.fault(name, err)
 }
 
 // usable says whether the context survived the error r.
@@ -378,8 +354,8 @@ func (d *device) usable(r result) bool {
 }
 
 // fault marks the device as lost to k.
-func (d *device) fault(k *kernel, err error) error {
-	f := &gpu.Fault{Kernel: k.name, Reason: err.Error(), Lost: true, Err: err}
+func (d *device) fault(name string, err error) error {
+	f := &gpu.Fault{Kernel: name, Reason: err.Error(), Lost: true, Err: err}
 	d.lost = fmt.Errorf("%w: %v", gpu.ErrLost, f)
 	return f
 }
@@ -392,6 +368,7 @@ func (d *device) Close() error {
 		if d.lost != nil {
 			return // releasing a lost context reports the fault again
 		}
+		d.timing.close(d.api)
 		d.api.cuCtxSetCurrent(0)
 		err = d.api.check("cuDevicePrimaryCtxRelease_v2", d.api.cuDevicePrimaryCtxRelease(d.handle))
 	})

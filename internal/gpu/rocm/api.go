@@ -37,6 +37,15 @@ const (
 const (
 	_hipDeviceScheduleBlockingSync = 4
 
+	_hipStreamNonBlocking  = 1
+	_hipStreamWaitValueGte = 0
+	_hipHostMallocMapped   = 2
+	_hipHostMallocCoherent = 0x40000000
+
+	_hipDeviceAttributeClockRate           = 5 // kHz
+	_hipDeviceAttributeL2CacheSize         = 19
+	_hipDeviceAttributeMultiprocessorCount = 63
+
 	_HIP_LAUNCH_PARAM_BUFFER_POINTER = 1
 	_HIP_LAUNCH_PARAM_BUFFER_SIZE    = 2
 	_HIP_LAUNCH_PARAM_END            = 3 // CUDA's is 0
@@ -73,8 +82,20 @@ type api struct {
 	hipMemcpyDtoH func(dst *byte, src uint64, size uint64) result
 	hipMemsetD8   func(dst uint64, value uint8, count uint64) result
 
-	hipStreamSynchronize func(stream uintptr) result
-	hipStreamQuery       func(stream uintptr) result
+	hipMemsetD8Async        func(dst uint64, value uint8, count uint64, stream uintptr) result
+	hipMemcpyDtoDAsync      func(dst, src uint64, size uint64, stream uintptr) result
+	hipHostMalloc           func(ptr *unsafe.Pointer, size uint64, flags uint32) result
+	hipHostGetDevicePointer func(ptr *uint64, host unsafe.Pointer, flags uint32) result
+	hipHostFree             func(ptr unsafe.Pointer) result
+
+	hipStreamCreateWithFlags func(stream *uintptr, flags uint32) result
+	hipStreamDestroy         func(stream uintptr) result
+	hipStreamSynchronize     func(stream uintptr) result
+	hipStreamQuery           func(stream uintptr) result
+
+	// Not in every runtime: nil then.
+	hipStreamWaitValue32  func(stream uintptr, ptr uint64, value uint32, flags uint32, mask uint32) result
+	hipDeviceGetAttribute func(value *int32, attribute int32, device int32) result
 
 	hipEventCreate      func(event *uintptr) result
 	hipEventRecord      func(event uintptr, stream uintptr) result
@@ -152,6 +173,13 @@ func load(names ...string) (*api, error) {
 		{Ptr: &a.hipMemcpyHtoD, Symbol: "hipMemcpyHtoD"},
 		{Ptr: &a.hipMemcpyDtoH, Symbol: "hipMemcpyDtoH"},
 		{Ptr: &a.hipMemsetD8, Symbol: "hipMemsetD8"},
+		{Ptr: &a.hipMemsetD8Async, Symbol: "hipMemsetD8Async"},
+		{Ptr: &a.hipMemcpyDtoDAsync, Symbol: "hipMemcpyDtoDAsync"},
+		{Ptr: &a.hipHostMalloc, Symbol: "hipHostMalloc"},
+		{Ptr: &a.hipHostGetDevicePointer, Symbol: "hipHostGetDevicePointer"},
+		{Ptr: &a.hipHostFree, Symbol: "hipHostFree"},
+		{Ptr: &a.hipStreamCreateWithFlags, Symbol: "hipStreamCreateWithFlags"},
+		{Ptr: &a.hipStreamDestroy, Symbol: "hipStreamDestroy"},
 		{Ptr: &a.hipStreamSynchronize, Symbol: "hipStreamSynchronize"},
 		{Ptr: &a.hipStreamQuery, Symbol: "hipStreamQuery"},
 		{Ptr: &a.hipEventCreate, Symbol: "hipEventCreate"},
@@ -160,6 +188,12 @@ func load(names ...string) (*api, error) {
 		{Ptr: &a.hipEventDestroy, Symbol: "hipEventDestroy"},
 		{Ptr: &a.hipModuleLaunchKernel, Symbol: "hipModuleLaunchKernel"},
 	})
+	if err == nil {
+		err = lib.BindPresent([]clib.Func{
+			{Ptr: &a.hipStreamWaitValue32, Symbol: "hipStreamWaitValue32"},
+			{Ptr: &a.hipDeviceGetAttribute, Symbol: "hipDeviceGetAttribute"},
+		})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("HIP runtime is too old: %w", err)
 	}

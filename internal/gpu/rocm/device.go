@@ -6,18 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"time"
 	"unsafe"
 
 	"github.com/paritycheck/paritycheck/internal/gpu"
 	"github.com/paritycheck/paritycheck/internal/gpu/clib"
 )
 
-// Open opens the AMD GPU of that ordinal. compiler is what compiled the
+// Open opens the AMD GPU of that ordinal, a gpu.Timer. compiler is what compiled the
 // modules it will load, for Info; it may be empty. The error wraps
 // gpu.ErrUnavailable where there is no runtime or no such device.
 //
-// The device uses the default stream. A kernel that accesses memory out
+// The device uses the default stream, and one of its own for what is timed.
+// A kernel that accesses memory out
 // of its reach makes the runtime abort the whole process: run what is not
 // trusted in a process of its own.
 func Open(ordinal int, compiler string) (gpu.Device, error) {
@@ -85,6 +85,8 @@ type device struct {
 	// lost is why the device cannot be used any more. It is set and read
 	// on the thread; a hang, which blocks the thread, shows in its state.
 	lost error
+
+	timing timing
 }
 
 // start makes the device current, on the thread.
@@ -181,102 +183,76 @@ func (d *device) Alloc(name string, size int) (gpu.Buffer, error) {
 // Launch runs a kernel to its end, or to that of ctx: then the kernel
 // goes on, and the device is lost.
 func (d *device) Launch(ctx context.Context, k gpu.Kernel, cfg gpu.LaunchConfig, args []byte) (gpu.Report, error) {
-	err := d.launch(ctx, k, cfg, args, nil)
+	l, err := d.prepare(k, cfg, args)
+	if err != nil {
+		return gpu.Report{}, err
+	}
+	err = d.watch(ctx, l.kernel.name, func() error {
+		l.pin() // here, so that a launch that never starts holds no pin
+		defer l.Free()
+		if err := d.queue(l, 0); err != nil {
+			return err
+		}
+		return d.wait(l.kernel.name, 0)
+	})
 	return gpu.Report{}, err
 }
 
-// Time implements gpu.Timer.
-func (d *device) Time(ctx context.Context, k gpu.Kernel, cfg gpu.LaunchConfig, args []byte) (time.Duration, error) {
-	elapsed := new(time.Duration)
-	if err := d.launch(ctx, k, cfg, args, elapsed); err != nil {
-		return 0, err
-	}
-	return *elapsed, nil
-}
-
-// launch runs a kernel and, where elapsed is not nil, times it by the
-// events of the device.
-func (d *device) launch(ctx context.Context, k gpu.Kernel, cfg gpu.LaunchConfig, args []byte, elapsed *time.Duration) error {
-	kk, ok := k.(*kernel)
-	if !ok || kk.mod.dev != d {
-		return fmt.Errorf("rocm: kernel %s is of another device", k.Name())
-	}
-	if cfg.Shared < 0 {
-		return fmt.Errorf("rocm: launching %s: shared memory must not be negative, is %d", kk.name, cfg.Shared)
-	}
-	args = bytes.Clone(args) // a hung launch outlives this call
+// watch runs f on the thread, to its end or to that of ctx. name is the
+// kernel that f launches.
+func (d *device) watch(ctx context.Context, name string, f func() error) error {
 	var err error
 	fail := d.thread.Do(ctx, func() {
-		switch {
-		case d.lost != nil:
-			err = d.lost
-		case kk.mod.closed:
-			err = errModuleClosed
-		default:
-			p := newParams(args)
-			defer p.unpin()
-			err = d.run(kk, cfg, p, elapsed)
+		if err = d.lost; err == nil {
+			err = f()
 		}
 	})
 	switch {
 	case fail != nil && d.thread.Stuck() && !errors.Is(fail, clib.ErrStuck):
-		return &gpu.Fault{Kernel: kk.name, Reason: fmt.Sprintf("did not end: %v", fail), Lost: true, Err: fail}
+		return &gpu.Fault{Kernel: name, Reason: fmt.Sprintf("did not end: %v", fail), Lost: true, Err: fail}
 	case fail != nil:
-		return fmt.Errorf("rocm: launching %s: %w", kk.name, fail)
+		return fmt.Errorf("rocm: launching %s: %w", name, fail)
 	case err == nil:
 		return nil
 	}
 	if f, ok := errors.AsType[*gpu.Fault](err); ok {
 		return f
 	}
-	return fmt.Errorf("rocm: launching %s: %w", kk.name, err)
+	return fmt.Errorf("rocm: launching %s: %w", name, err)
 }
 
-// run launches and waits, on the thread.
-func (d *device) run(k *kernel, cfg gpu.LaunchConfig, p *params, elapsed *time.Duration) error {
-	a := d.api
-	var events [2]uintptr
-	if elapsed != nil {
-		for i := range events {
-			if err := a.check("hipEventCreate", a.hipEventCreate(&events[i])); err != nil {
-				return err
-			}
-			defer a.hipEventDestroy(events[i])
-		}
-		if err := a.check("hipEventRecord", a.hipEventRecord(events[0], 0)); err != nil {
-			return err
-		}
+// queue launches without waiting, on the thread.
+func (d *device) queue(l *launch, stream uintptr) error {
+	k := l.kernel
+	if k.mod.closed {
+		return errModuleClosed
 	}
-	g, b := cfg.Grid, cfg.Block
-	r := result(clib.Call(a.hipModuleLaunchKernel, k.handle,
+	g, b := l.cfg.Grid, l.cfg.Block
+	r := result(clib.Call(d.api.hipModuleLaunchKernel, k.handle,
 		uintptr(g.X), uintptr(g.Y), uintptr(g.Z), uintptr(b.X), uintptr(b.Y), uintptr(b.Z),
-		uintptr(cfg.Shared), 0, 0, p.extra()))
-	if err := a.check("hipModuleLaunchKernel", r); err != nil {
-		if d.usable(r) {
-			return err
-		}
-		return d.fault(k, err)
+		uintptr(l.cfg.Shared), stream, 0, l.params.extra()))
+	if r == _hipSuccess {
+		return nil
 	}
-	if elapsed != nil {
-		if err := a.check("hipEventRecord", a.hipEventRecord(events[1], 0)); err != nil {
-			return err
-		}
+	err := d.api.check("hipModuleLaunchKernel", r)
+	if d.usable(r) {
+		return err
 	}
-	r = a.hipStreamSynchronize(0)
-	if err := a.check("hipStreamSynchronize", r); err != nil {
-		if d.usable(r) {
-			return &gpu.Fault{Kernel: k.name, Reason: err.Error(), Err: err}
-		}
-		return d.fault(k, err)
+	return d.fault(k.name, err)
+}
+
+// wait returns when a stream is done, on the thread. name is the kernel
+// that an error is of.
+func (d *device) wait(name string, stream uintptr) error {
+	r := d.api.hipStreamSynchronize(stream)
+	err := d.api.check("hipStreamSynchronize", r)
+	switch {
+	case err == nil:
+		return nil
+	case d.usable(r):
+		return &gpu.Fault{Kernel: name, Reason: err.Error(), Err: err}
 	}
-	if elapsed != nil {
-		var ms float32
-		if err := a.check("hipEventElapsedTime", a.hipEventElapsedTime(&ms, events[0], events[1])); err != nil {
-			return err
-		}
-		*elapsed = time.Duration(float64(ms) * float64(time.Millisecond))
-	}
-	return nil
+	return d.fault(name, err)
 }
 
 // usable says whether the device survived the error r.
@@ -289,17 +265,21 @@ func (d *device) usable(r result) bool {
 }
 
 // fault marks the device as lost to k.
-func (d *device) fault(k *kernel, err error) error {
-	f := &gpu.Fault{Kernel: k.name, Reason: err.Error(), Lost: true, Err: err}
+func (d *device) fault(name string, err error) error {
+	f := &gpu.Fault{Kernel: name, Reason: err.Error(), Lost: true, Err: err}
 	d.lost = fmt.Errorf("%w: %v", gpu.ErrLost, f)
 	return f
 }
 
 // Close ends the thread; the runtime keeps the device for the process.
-// It returns at once where a kernel hangs,
-// with an error, and leaves the thread to it.
+// It returns at once where a kernel hangs, with an error, and leaves the
+// thread to it.
 func (d *device) Close() error {
-	fail := d.thread.Close(func() {})
+	fail := d.thread.Close(func() {
+		if d.lost == nil {
+			d.timing.close(d.api)
+		}
+	})
 	if fail != nil {
 		return fmt.Errorf("rocm: closing: %w", fail)
 	}

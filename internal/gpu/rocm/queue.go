@@ -1,0 +1,253 @@
+package rocm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"github.com/paritycheck/paritycheck/internal/gpu"
+	"github.com/paritycheck/paritycheck/internal/gpu/clib"
+)
+
+// timing is what a device keeps for launches that are timed. All of it is
+// of the thread.
+type timing struct {
+	stream uintptr
+	events [gpu.Marks]uintptr
+	latch  *clib.Latch // nil until it is made
+	word   uint64      // its address for the device
+	broken error       // why the stream cannot be held; nil where it can or that is not known
+}
+
+// A launch implements gpu.Launch.
+type launch struct {
+	kernel *kernel
+	cfg    gpu.LaunchConfig
+	args   []byte
+	params *params // pinned
+}
+
+func (l *launch) Kernel() gpu.Kernel { return l.kernel }
+func (l *launch) pin()               { l.params = newParams(l.args) }
+func (l *launch) Free()              { l.params.unpin() }
+
+// Prepare implements gpu.Timer.
+func (d *device) Prepare(k gpu.Kernel, cfg gpu.LaunchConfig, args []byte) (gpu.Launch, error) {
+	l, err := d.prepare(k, cfg, args)
+	if err != nil {
+		return nil, err
+	}
+	l.pin()
+	return l, nil
+}
+
+func (d *device) prepare(k gpu.Kernel, cfg gpu.LaunchConfig, args []byte) (*launch, error) {
+	kk, ok := k.(*kernel)
+	if !ok || kk.mod.dev != d {
+		return nil, fmt.Errorf("rocm: kernel %s is of another device", k.Name())
+	}
+	if cfg.Shared < 0 {
+		return nil, fmt.Errorf("rocm: launching %s: shared memory must not be negative, is %d", kk.name, cfg.Shared)
+	}
+	// A hung launch outlives its caller, who may use the bytes again.
+	return &launch{kernel: kk, cfg: cfg, args: bytes.Clone(args)}, nil
+}
+
+// Enqueue implements gpu.Timer.
+func (d *device) Enqueue(ctx context.Context, f func(q gpu.Queue) error) error {
+	q := &queue{d: d, name: "timed launches"}
+	return d.watch(ctx, q.name, func() error {
+		if err := d.startTiming(); err != nil {
+			return err
+		}
+		// What was copied or filled before is on the default stream.
+		if err := d.wait(q.name, 0); err != nil {
+			return err
+		}
+		err := f(q)
+		q.Release()
+		if d.lost == nil {
+			err = errors.Join(err, d.wait(q.name, d.timing.stream))
+		}
+		return err
+	})
+}
+
+// startTiming makes the stream and the events, once.
+func (d *device) startTiming() error {
+	a, t := d.api, &d.timing
+	if t.stream != 0 {
+		return nil
+	}
+	for i := range t.events {
+		if err := a.check("hipEventCreate", a.hipEventCreate(&t.events[i])); err != nil {
+			return err
+		}
+	}
+	return a.check("hipStreamCreateWithFlags", a.hipStreamCreateWithFlags(&t.stream, _hipStreamNonBlocking))
+}
+
+// close gives back what startTiming and Hold made, on the thread.
+func (t *timing) close(a *api) {
+	if t.stream != 0 {
+		a.hipStreamDestroy(t.stream)
+	}
+	for _, e := range t.events {
+		if e != 0 {
+			a.hipEventDestroy(e)
+		}
+	}
+	if t.latch != nil {
+		a.hipHostFree(t.latch.Word())
+	}
+}
+
+// A queue implements gpu.Queue, on the thread.
+type queue struct {
+	d    *device
+	name string // the kernel that was launched last
+}
+
+func (q *queue) Launch(l gpu.Launch) error {
+	ll, ok := l.(*launch)
+	if !ok || ll.kernel.mod.dev != q.d {
+		return fmt.Errorf("kernel %s is of another device", l.Kernel().Name())
+	}
+	q.name = ll.kernel.name
+	return q.d.queue(ll, q.d.timing.stream)
+}
+
+// own returns b where it is a buffer of the queue's device with room for
+// n bytes from at on.
+func (q *queue) own(b gpu.Buffer, at, n int) (*buffer, error) {
+	bb, ok := b.(*buffer)
+	switch {
+	case !ok || bb.dev != q.d:
+		return nil, errors.New("buffer is of another device")
+	case bb.freed:
+		return nil, fmt.Errorf("buffer %s is freed", bb.name)
+	case at < 0 || n < 0 || n > bb.size || at > bb.size-n:
+		return nil, fmt.Errorf("%d bytes from %d on are not in %s, which has %d", n, at, bb.name, bb.size)
+	}
+	return bb, nil
+}
+
+func (q *queue) Fill(b gpu.Buffer, pattern byte) error {
+	bb, err := q.own(b, 0, b.Size())
+	if err != nil || bb.size == 0 {
+		return err
+	}
+	a := q.d.api
+	return a.check("hipMemsetD8Async", a.hipMemsetD8Async(bb.ptr, pattern, uint64(bb.size), q.d.timing.stream))
+}
+
+func (q *queue) Copy(dst gpu.Buffer, to int, src gpu.Buffer, from, n int) error {
+	d, err := q.own(dst, to, n)
+	if err != nil {
+		return err
+	}
+	s, err := q.own(src, from, n)
+	if err != nil || n == 0 {
+		return err
+	}
+	a := q.d.api
+	return a.check("hipMemcpyDtoDAsync", a.hipMemcpyDtoDAsync(d.ptr+uint64(to), s.ptr+uint64(from), uint64(n), q.d.timing.stream))
+}
+
+func (q *queue) Mark(i int) error {
+	a, t := q.d.api, &q.d.timing
+	return a.check("hipEventRecord", a.hipEventRecord(t.events[i], t.stream))
+}
+
+// Hold lets the stream wait for a word of host memory.
+func (q *queue) Hold() error {
+	a, t := q.d.api, &q.d.timing
+	if t.broken != nil {
+		return t.broken
+	}
+	if t.latch == nil {
+		if t.broken = q.makeLatch(); t.broken != nil {
+			return t.broken
+		}
+	}
+	r := a.hipStreamWaitValue32(t.stream, t.word, t.latch.Next(), _hipStreamWaitValueGte, 0xffffffff)
+	if err := a.check("hipStreamWaitValue32", r); err != nil {
+		t.broken = fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+		return t.broken
+	}
+	t.latch.Close()
+	return nil
+}
+
+func (q *queue) makeLatch() error {
+	a, t := q.d.api, &q.d.timing
+	if a.hipStreamWaitValue32 == nil {
+		return fmt.Errorf("%w: the runtime has no hipStreamWaitValue32", errors.ErrUnsupported)
+	}
+	var word unsafe.Pointer
+	err := a.check("hipHostMalloc", a.hipHostMalloc(&word, 64, _hipHostMallocMapped|_hipHostMallocCoherent))
+	if err == nil {
+		if err = a.check("hipHostGetDevicePointer", a.hipHostGetDevicePointer(&t.word, word, 0)); err != nil {
+			a.hipHostFree(word)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+	}
+	t.latch = clib.NewLatch(word)
+	return nil
+}
+
+func (q *queue) Release() bool {
+	t := &q.d.timing
+	return t.latch != nil && t.latch.Release()
+}
+
+func (q *queue) Wait() error { return q.d.wait(q.name, q.d.timing.stream) }
+
+func (q *queue) Elapsed(from, to int) (float64, error) {
+	a, t := q.d.api, &q.d.timing
+	var ms float32
+	err := a.check("hipEventElapsedTime", a.hipEventElapsedTime(&ms, t.events[from], t.events[to]))
+	return float64(ms) / 1e3, err
+}
+
+// lanesPerCU is how many f32 and f64 operations a compute unit starts in a
+// clock, by the architecture documents of CDNA: the vector units without
+// packed or dual issue, which kernels of one element a lane do not reach.
+var lanesPerCU = map[string][2]float64{
+	"gfx906": {64, 32}, "gfx908": {64, 32}, "gfx90a": {64, 64}, "gfx942": {64, 64},
+	"gfx1030": {64, 4}, "gfx1100": {64, 2},
+}
+
+// infinityCache is what a flush must exceed on any AMD GPU: the cache
+// beside memory has up to 256 MiB, and no attribute tells of it.
+const infinityCache = 256 << 20
+
+// Rating implements gpu.Timer.
+func (d *device) Rating() gpu.Rating {
+	var cache, units, kilohertz int32
+	err := d.do(func() error {
+		if d.api.hipDeviceGetAttribute != nil {
+			// What a runtime does not know stays 0.
+			d.api.hipDeviceGetAttribute(&cache, _hipDeviceAttributeL2CacheSize, d.ordinal)
+			d.api.hipDeviceGetAttribute(&units, _hipDeviceAttributeMultiprocessorCount, d.ordinal)
+			d.api.hipDeviceGetAttribute(&kilohertz, _hipDeviceAttributeClockRate, d.ordinal)
+		}
+		return nil
+	})
+	if err != nil {
+		return gpu.Rating{}
+	}
+	arch, _, _ := strings.Cut(d.info.Arch, ":")
+	lanes := lanesPerCU[arch]
+	clock := 2 * float64(units) * float64(kilohertz) * 1e3 // a fused multiply-add is two operations
+	return gpu.Rating{Cache: max(int(cache), infinityCache), F32: clock * lanes[0], F64: clock * lanes[1]}
+}
+
+// State implements gpu.Timer. Drifting times must show what slows an AMD
+// GPU down.
+func (d *device) State() gpu.State { return gpu.State{} }
