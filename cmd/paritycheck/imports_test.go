@@ -24,6 +24,7 @@ var mayImport = map[string]string{
 	"internal/gpu":                      "internal/tensor",
 	"internal/gpu/gputest":              "internal/gpu",
 	"internal/gpu/clib":                 "internal/gpu github.com/ebitengine/purego",
+	"internal/gpu/isolate":              "internal/gpu internal/gpu/clib",
 	"internal/gpu/cuda":                 "internal/gpu internal/gpu/clib github.com/ebitengine/purego",
 	"internal/gpu/rocm":                 "internal/gpu internal/gpu/clib github.com/ebitengine/purego",
 	"internal/amdgpu/codeobject":        "",

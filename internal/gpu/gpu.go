@@ -199,8 +199,16 @@ type Fault struct {
 	Kernel string
 	Reason string // "unknown instruction v_mfma_f32_4x4x1f32 at 0x1a40: matrix instructions are not interpreted"
 	Lost   bool   // the device cannot be used any more
-	Err    error
+	// Outside is true where something outside ended the process that drives
+	// the device, which says nothing of the kernel.
+	Outside bool
+	Err     error
 }
 
-func (f *Fault) Error() string { return fmt.Sprintf("kernel %s: %s", f.Kernel, f.Reason) }
+func (f *Fault) Error() string {
+	if f.Kernel == "" { // not in a launch
+		return f.Reason
+	}
+	return fmt.Sprintf("kernel %s: %s", f.Kernel, f.Reason)
+}
 func (f *Fault) Unwrap() error { return f.Err }

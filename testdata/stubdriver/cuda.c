@@ -8,7 +8,7 @@ static int retained;               // references to the primary context
 static __thread void *current;     // the context of this thread
 static char context;
 
-#define ENTER(name) do { int r = enter(#name, 0); if (r) return r; } while (0)
+#define ENTER(name) do { int r = enter(#name, NULL); if (r) return r; } while (0)
 #define NEED_CONTEXT() do { if (current != &context || !retained) return INVALID_CONTEXT; } while (0)
 
 EXPORT CUresult cuInit(unsigned flags) {
@@ -302,7 +302,7 @@ EXPORT CUresult cuEventDestroy_v2(struct event *e) {
 
 EXPORT CUresult cuLaunchKernel(const struct kernel *f, unsigned gx, unsigned gy, unsigned gz,
 		unsigned bx, unsigned by, unsigned bz, unsigned shared, struct stream *s, void **params, void **extra) {
-	int r = enter("cuLaunchKernel", 1);
+	int r = enter("cuLaunchKernel", kernel_name(f));
 	if (r) return r;
 	NEED_CONTEXT();
 	if (!is_stream(s)) return INVALID_HANDLE;

@@ -5,7 +5,7 @@ typedef int hipError_t;
 
 static __thread int current = -1; // device of this thread; HIP's own default is 0, here it must be set
 
-#define ENTER(name) do { int r = enter(#name, 0); if (r) return r; } while (0)
+#define ENTER(name) do { int r = enter(#name, NULL); if (r) return r; } while (0)
 #define NEED_DEVICE() do { if (current < 0) return INVALID_DEVICE; } while (0)
 
 EXPORT hipError_t hipInit(unsigned flags) {
@@ -294,7 +294,7 @@ EXPORT hipError_t hipEventDestroy(struct event *e) {
 
 EXPORT hipError_t hipModuleLaunchKernel(const struct kernel *f, unsigned gx, unsigned gy, unsigned gz,
 		unsigned bx, unsigned by, unsigned bz, unsigned shared, struct stream *s, void **params, void **extra) {
-	int r = enter("hipModuleLaunchKernel", 1);
+	int r = enter("hipModuleLaunchKernel", kernel_name(f));
 	if (r) return r;
 	NEED_DEVICE();
 	if (!is_stream(s)) return INVALID_HANDLE;

@@ -1,10 +1,12 @@
 // What both stub drivers share: device memory, faults, modules, launches.
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -80,9 +82,30 @@ static int flip;        // the next kernel spoils its output
 
 static void hang(void) { for (;;) pause(); }
 
-// enter logs and counts a call of function and does what STUB_FAULTS has
-// for it. Its result is what the call returns at once, or OK to go on.
-static int enter(const char *function, int launch) {
+// once says whether a fault may happen: always, or where STUB_ONCE names a
+// file, only while that does not exist.
+static int once(void) {
+	const char *path = getenv("STUB_ONCE");
+	if (!path || !*path) return 1;
+	int fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0666);
+	if (fd >= 0) close(fd);
+	return fd >= 0;
+}
+
+// scribble writes into the descriptors that a process inherits or opens.
+static void scribble(void) {
+	static const char text[] = "garbage that no program asked for\n";
+	for (int fd = 3; fd < 8; fd++) {
+		struct stat st;
+		if (!fstat(fd, &st) && S_ISFIFO(st.st_mode)) (void)!write(fd, text, sizeof text - 1);
+	}
+}
+
+// enter logs and counts a call of function, which is called for kernel
+// where it is not null, and does what STUB_FAULTS has for it. Its result is
+// what the call returns at once, or OK to go on.
+static int enter(const char *function, const char *kernel) {
+	int launch = kernel != NULL;
 	const char *log = getenv("STUB_LOG");
 	if (log && *log) {
 		FILE *f = fopen(log, "a");
@@ -100,16 +123,27 @@ static int enter(const char *function, int launch) {
 	const char *s = getenv("STUB_FAULTS");
 	size_t len = strlen(function);
 	for (; s && *s; s = strchr(s, ','), s = s ? s + 1 : NULL) {
-		if (strncmp(s, function, len) || s[len] != ':') continue;
-		const char *n = s + len + 1, *action = strchr(n, ':');
+		if (strncmp(s, function, len)) continue;
+		const char *n = s + len;
+		if (*n == '@') {
+			size_t k = launch ? strlen(kernel) : 0;
+			if (!launch || strncmp(n + 1, kernel, k)) continue;
+			n += 1 + k;
+		}
+		if (*n++ != ':') continue;
+		const char *action = strchr(n, ':');
 		if (!action || (*n != '*' && atol(n) != call)) continue;
 		action++;
+		if (!strncmp(action, "sleep=", 6)) { usleep(1000 * atoi(action + 6)); continue; }
+		if (!once()) continue;
 		if (!strncmp(action, "lost=", 5)) return lost = atoi(action + 5);
 		if (!strncmp(action, "fault=", 6)) { pending = atoi(action + 6); continue; }
 		if (!strncmp(action, "hang", 4)) { if (!launch) hang(); hanging = 1; continue; }
 		if (!strncmp(action, "abort", 5)) abort();
 		if (!strncmp(action, "segv", 4)) { signal(SIGSEGV, SIG_DFL); raise(SIGSEGV); }
 		if (!strncmp(action, "exit", 4)) _exit(0);
+		if (!strncmp(action, "words", 5)) { fprintf(stderr, "stub: the last words\n"); _exit(3); }
+		if (!strncmp(action, "garbage", 7)) { scribble(); continue; }
 		if (!strncmp(action, "flip", 4)) { flip = 1; continue; }
 		return atoi(action);
 	}
@@ -216,13 +250,17 @@ static int module_unload(struct module *m) {
 	return OK;
 }
 
+static int is_kernel(const struct kernel *f) { return f && f >= kernels && f < kernels + sizeof kernels / sizeof kernels[0]; }
+
+static const char *kernel_name(const struct kernel *f) { return is_kernel(f) ? f->name : ""; }
+
 // launch checks what a driver checks, and runs the kernel. The argument
 // block comes in extra, which ends with end: 0 for CUDA, 3 for HIP.
 static int launch(const struct kernel *f, const unsigned grid[3], const unsigned block[3], unsigned shared,
 		void **params, void **extra, uintptr_t end, unsigned shared_max) {
 	const unsigned char *args = NULL;
 	size_t size = 0;
-	if (!f || f < kernels || f >= kernels + sizeof kernels / sizeof kernels[0]) return INVALID_HANDLE;
+	if (!is_kernel(f)) return INVALID_HANDLE;
 	if (params) return INVALID_VALUE;
 	for (int i = 0; extra; i += 2) {
 		uintptr_t key = (uintptr_t)extra[i];

@@ -119,7 +119,7 @@ func (c Compiler) compile(ctx context.Context, src gpu.Source, arch string, flag
 		return Code{}, errors.New("the compiler gave no answer")
 	case !ok:
 		err := fmt.Errorf("the compiler died: %w", runErr)
-		if said := lastWords(stderr.String()); said != "" {
+		if said := clib.LastWords(stderr.String()); said != "" {
 			err = fmt.Errorf("%w: %s", err, said)
 		}
 		return Code{}, err
@@ -132,25 +132,6 @@ func (c Compiler) compile(ctx context.Context, src gpu.Source, arch string, flag
 	}
 	return Code{Object: r.Code, Compiler: r.Version}, nil
 }
-
-// lastWords is the end of what a child that died wrote to standard error,
-// on one line. A Go program killed by a signal in C prints its own stack
-// behind that: of it only the signal is wanted.
-func lastWords(s string) string {
-	var signal string
-	if m := goSignal.FindStringIndex(s); m != nil {
-		signal, s = strings.TrimSpace(s[m[0]:m[1]]), s[:m[0]]
-	}
-	lines := slices.DeleteFunc(strings.Split(s, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
-	lines = lines[max(0, len(lines)-3):]
-	if signal != "" {
-		lines = append(lines, signal)
-	}
-	return strings.Join(lines, "; ")
-}
-
-// goSignal is how the Go runtime reports a signal it cannot handle.
-var goSignal = regexp.MustCompile(`(?m)^(SIG[A-Z]+: .*|fatal error: .*)$`)
 
 // comgrFile is how comgr calls the source in its messages: a file in a
 // folder of its own below the temporary folder.
