@@ -165,9 +165,13 @@ func (s *session) collect(ctx context.Context, p *ops.Problem, repeat int, sched
 			res.Findings = mergeFindings(res.Findings, report.Findings)
 		}
 		if err != nil {
-			var f *gpu.Fault
-			if errors.As(err, &f) && f.Lost {
+			f, ok := errors.AsType[*gpu.Fault](err)
+			switch {
+			case ok && f.Lost:
 				s.lost = err
+			case !ok && !errors.Is(err, gpu.ErrLost) && ctx.Err() == nil:
+				// Its buffers are there, and the driver will not launch it.
+				err = &gpu.Fault{Kernel: k.Name(), Reason: err.Error(), Err: err}
 			}
 			return res, err
 		}

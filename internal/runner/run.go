@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"sync"
 	"time"
@@ -23,6 +24,9 @@ type Options struct {
 	Timeout time.Duration // of one case on one target; 0 is none
 	Set     []Override
 	Against string // target that is the counterpart of HIP targets; "" chooses
+	// Prior, if not nil, is what an earlier part of this run found out. Its
+	// cases are not run again.
+	Prior *Run
 	// Progress, if not nil, is called after each case. Calls do not overlap.
 	Progress func(Progress)
 	// Output, if not nil, is given each output that passed. Calls do not
@@ -33,9 +37,11 @@ type Options struct {
 // A Progress says how far a run is.
 type Progress struct {
 	Case        *ops.Case
-	Done, Total int      // cases
-	Results     []Result // of Case, one for each target
-	OpDone      bool     // Case was the last to finish of its op
+	Done, Total int          // cases, with those of Options.Prior
+	Prior       int          // of Done
+	Results     []Result     // of Case, one for each target
+	OpDone      bool         // Case was the last to finish of its op
+	Targets     []TargetInfo // as far as they are known; only during the call
 }
 
 // Execute runs cases on targets and judges the outputs. Cancelling ctx ends
@@ -60,31 +66,32 @@ func Execute(ctx context.Context, cases []ops.Case, targets []Target, opts Optio
 		e.left[cases[i].Op]++
 	}
 	e.info = make([]TargetInfo, len(targets))
-	e.shared = make([]*sharedSession, len(targets))
 	for i := range targets {
 		e.info[i] = TargetInfo{Name: targets[i].Name, Info: targets[i].Device, FlagsUsed: targets[i].Flags, Images: map[string]string{}}
-		e.shared[i] = &sharedSession{}
+	}
+	e.places = placesOf(targets)
+	todo, err := e.recall(opts.Prior)
+	if err != nil {
+		return nil, err
 	}
 
-	next := make(chan int)
+	next := make(chan job)
 	var wg sync.WaitGroup
 	for range jobs {
 		wg.Go(func() { e.work(ctx, next) })
 	}
 feed:
-	for i := range cases {
+	for turn, i := range todo {
 		select {
-		case next <- i:
+		case next <- job{i, turn}:
 		case <-ctx.Done():
 			break feed
 		}
 	}
 	close(next)
 	wg.Wait()
-	for _, s := range e.shared {
-		if s.session != nil {
-			s.session.close()
-		}
+	for _, p := range e.places {
+		p.close()
 	}
 	run := &Run{Schema: Schema, Env: Env{Seed: opts.Seed, Level: opts.Level.String(), Cases: len(cases), Targets: e.info}}
 	for _, rs := range e.results {
@@ -100,49 +107,52 @@ type execution struct {
 	cases   []ops.Case
 	targets []Target
 	opts    Options
-	shared  []*sharedSession // of exclusive targets
+	places  []*place // of exclusive targets
+	prior   []TargetInfo
 
 	mu      sync.Mutex // guards what follows
 	info    []TargetInfo
 	results [][]Result
 	left    map[*ops.Op]int
 	done    int
-	err     error
+	// recalled are the cases of done that Options.Prior had.
+	recalled int
+	err      error
 }
 
-// A sharedSession is the one session of an exclusive target.
-type sharedSession struct {
-	mu      sync.Mutex
+// A job is a case to run, and its turn at the places.
+type job struct{ index, turn int }
+
+// An ownSession is a worker's session of a target that is not exclusive.
+type ownSession struct {
 	session *session
 	err     error
 	opened  bool
 }
 
-// work runs the cases whose indices arrive on next.
-func (e *execution) work(ctx context.Context, next <-chan int) {
-	own := make([]*sharedSession, len(e.targets))
-	for i := range own {
-		own[i] = e.shared[i]
-		if !e.targets[i].Exclusive {
-			own[i] = &sharedSession{}
-		}
-	}
+// work runs the cases that arrive on next.
+func (e *execution) work(ctx context.Context, next <-chan job) {
+	own := make([]ownSession, len(e.targets))
 	defer func() {
-		for i, s := range own {
-			if s != e.shared[i] && s.session != nil {
+		for _, s := range own {
+			if s.session != nil {
 				s.session.close()
 			}
 		}
 	}()
-	for i := range next {
-		if ctx.Err() != nil {
-			continue
+	for j := range next {
+		var results []Result
+		err := ctx.Err()
+		if err == nil {
+			results, err = e.runCase(ctx, &e.cases[j.index], own, j.turn)
 		}
-		results, err := e.runCase(ctx, &e.cases[i], own)
+		for _, p := range e.places {
+			p.pass(j.turn)
+		}
 		if ctx.Err() != nil {
 			continue // a case that was cut off has no results
 		}
-		e.finish(i, results, err)
+		e.finish(j.index, results, err)
 	}
 }
 
@@ -158,27 +168,40 @@ func (e *execution) finish(i int, results []Result, err error) {
 	c := &e.cases[i]
 	e.left[c.Op]--
 	if e.opts.Progress != nil {
-		e.opts.Progress(Progress{Case: c, Done: e.done, Total: len(e.cases), Results: results, OpDone: e.left[c.Op] == 0})
+		e.opts.Progress(Progress{Case: c, Done: e.done, Total: len(e.cases), Prior: e.recalled, Results: results, OpDone: e.left[c.Op] == 0, Targets: e.info})
 	}
 }
 
 // runCase binds a case, computes its truth, runs it everywhere and
 // judges. An error is one of usage, such as an override that overflows.
-func (e *execution) runCase(ctx context.Context, c *ops.Case, sessions []*sharedSession) ([]Result, error) {
+func (e *execution) runCase(ctx context.Context, c *ops.Case, own []ownSession, turn int) ([]Result, error) {
 	name := c.Name()
 	p := c.Op.Bind(c, ops.NewRand(e.opts.Seed, name))
 	q, changes, err := apply(p, e.opts.Set)
 	if err != nil {
 		return nil, err
 	}
+	// Hardware comes first: cases have their turn there, and what takes
+	// longer can then be done of several at once.
+	outs := make([]collected, len(e.targets))
+	for _, p := range e.places {
+		if !p.await(ctx, turn) {
+			return nil, ctx.Err()
+		}
+		for _, i := range p.targets {
+			outs[i] = e.collectAt(ctx, p, i, q)
+		}
+		p.pass(turn)
+	}
+	for i := range e.targets {
+		if !e.targets[i].Exclusive {
+			outs[i] = e.collectOn(ctx, i, &own[i], q)
+		}
+	}
 	want := c.Op.Expect(p)
 	var bytes, flops int64
 	if c.Op.Work != nil {
 		bytes, flops = c.Op.Work(p)
-	}
-	outs := make([]collected, len(e.targets))
-	for i := range e.targets {
-		outs[i] = e.collectOn(ctx, i, sessions[i], q)
 	}
 	j := judging{problem: p, want: want, targets: e.targets, outs: outs, against: e.opts.Against}
 	var results []Result
@@ -212,9 +235,10 @@ type collected struct {
 	absent  bool   // there is nothing to say
 }
 
-// collectOn runs q on target i.
-func (e *execution) collectOn(ctx context.Context, i int, ss *sharedSession, q *ops.Problem) collected {
-	if t := &e.targets[i]; t.Recorded != nil {
+// collectOn runs q on target i, which is not exclusive.
+func (e *execution) collectOn(ctx context.Context, i int, own *ownSession, q *ops.Problem) collected {
+	t := &e.targets[i]
+	if t.Recorded != nil {
 		out, err := t.Recorded(q)
 		switch {
 		case err == nil:
@@ -224,40 +248,101 @@ func (e *execution) collectOn(ctx context.Context, i int, ss *sharedSession, q *
 		}
 		return collected{skipped: err.Error()}
 	}
-	ss.mu.Lock()
-	defer ss.mu.Unlock()
-	t := &e.targets[i]
-	if !ss.opened {
-		ss.opened = true
-		ss.session, ss.err = open(t)
-		e.mu.Lock()
-		if ss.err != nil {
-			e.info[i].Unavailable = ss.err.Error()
-		} else {
-			e.info[i].Info = ss.session.dev.Info()
+	if !own.opened {
+		own.opened = true
+		own.session, own.err = e.open(i)
+	}
+	if own.err != nil {
+		return collected{skipped: own.err.Error()}
+	}
+	out, err := e.collect(ctx, i, own.session, q)
+	return outcome(out, err)
+}
+
+// open opens target i and notes what it is.
+func (e *execution) open(i int) (*session, error) {
+	s, err := open(&e.targets[i])
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err != nil {
+		e.info[i].Unavailable = err.Error()
+		return nil, err
+	}
+	e.info[i].Unavailable = ""
+	e.info[i].Info = s.dev.Info()
+	if e.prior != nil {
+		if was := e.prior[i]; was.Info != (gpu.Info{}) && was.Info != e.info[i].Info && was.Unavailable == "" {
+			e.err = errors.Join(e.err, fmt.Errorf("the run cannot go on: %s was %+v and is now %+v", e.targets[i].Name, was.Info, e.info[i].Info))
 		}
-		e.mu.Unlock()
 	}
-	if ss.err != nil {
-		return collected{skipped: ss.err.Error()}
-	}
+	return s, nil
+}
+
+// collect runs q on an open session of target i, within the limit of a
+// case, and notes which image it ran.
+func (e *execution) collect(ctx context.Context, i int, s *session, q *ops.Problem) (*Output, error) {
 	if e.opts.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, e.opts.Timeout, fmt.Errorf("no end after %v (--timeout)", e.opts.Timeout))
 		defer cancel()
 	}
-	out, err := ss.session.collect(ctx, q, e.opts.Repeat, e.opts.Seed)
+	out, err := s.collect(ctx, q, e.opts.Repeat, e.opts.Seed)
 	e.mu.Lock()
-	if h := ss.session.images[q.Case.Op.Family]; h != "" {
-		e.info[i].Images[q.Case.Op.Family] = h
+	defer e.mu.Unlock()
+	family := q.Case.Op.Family
+	if h := s.images[family]; h != "" {
+		if was := e.info[i].Images[family]; was != "" && was != h {
+			e.err = errors.Join(e.err, fmt.Errorf("the run cannot go on: %s had another image of %s before", e.targets[i].Name, family))
+		}
+		e.info[i].Images[family] = h
 	}
-	e.mu.Unlock()
+	return out, err
+}
+
+// outcome is what became of a case that gave out and err.
+func outcome(out *Output, err error) collected {
 	if err == nil {
 		return collected{out: out}
 	}
-	var f *gpu.Fault
-	if errors.As(err, &f) || errors.Is(err, context.DeadlineExceeded) {
+	if _, ok := errors.AsType[*gpu.Fault](err); ok || errors.Is(err, context.DeadlineExceeded) {
 		return collected{out: out, fault: err}
 	}
 	return collected{skipped: err.Error()}
+}
+
+// recall takes over the results of prior and returns the cases that are
+// left.
+func (e *execution) recall(prior *Run) (todo []int, err error) {
+	had := map[string][]Result{}
+	if prior != nil {
+		for _, rs := range perCase(prior.Results) {
+			had[rs[0].Case] = rs
+		}
+		if e.prior = prior.Env.Targets; len(e.prior) != len(e.targets) {
+			return nil, fmt.Errorf("the run cannot go on: it had %d targets, now there are %d", len(e.prior), len(e.targets))
+		}
+		for i := range e.prior {
+			was := &e.prior[i]
+			if was.Name != e.targets[i].Name {
+				return nil, fmt.Errorf("the run cannot go on: a target was %s and is now %s", was.Name, e.targets[i].Name)
+			}
+			e.info[i].Info, e.info[i].Unavailable = was.Info, was.Unavailable
+			maps.Copy(e.info[i].Images, was.Images)
+		}
+	}
+	for i := range e.cases {
+		rs, ok := had[e.cases[i].Name()]
+		if !ok {
+			todo = append(todo, i)
+			continue
+		}
+		e.results[i] = rs
+		e.done++
+		e.left[e.cases[i].Op]--
+		for _, p := range e.places {
+			p.recall(rs, e.targets)
+		}
+	}
+	e.recalled = e.done
+	return todo, nil
 }

@@ -27,6 +27,13 @@ type Target struct {
 	Image func(dev gpu.Device, family string) ([]byte, error)
 	// Exclusive is true for hardware: one client, one launch at a time.
 	Exclusive bool
+	// Place is the hardware, as in cuda:0: exclusive targets of one place
+	// take turns. An empty one is the target's own.
+	Place string
+	// Reopens is true where Open gives a new device after one was lost:
+	// where the driver is in a process of its own (gpu/isolate). Each
+	// family of ops then has its own.
+	Reopens bool
 	// Recorded, where set, is in place of a device: it returns the output
 	// of the same problem that a device gave elsewhere, or an error that
 	// says why there is none. Open and Image are not called then.

@@ -25,8 +25,10 @@ type Host struct {
 	Exe  string   // the program
 	Args []string // its hidden command, which calls Serve
 	// Limit is how long a call other than a launch may take before the
-	// child is ended; 0 is for ever. A launch has its own limit.
-	Limit time.Duration
+	// child is ended; 0 is for ever. A launch has its own limit. LimitBy is
+	// what sets it, for errors: a flag.
+	Limit   time.Duration
+	LimitBy string
 
 	mu    sync.Mutex
 	procs map[string]*process // by place

@@ -42,7 +42,7 @@ func openPlace(place string) (gpu.Device, error) {
 }
 
 func host() *Host {
-	return &Host{Exe: os.Args[0], Args: []string{childArg}, Limit: 20 * time.Second}
+	return &Host{Exe: os.Args[0], Args: []string{childArg}, Limit: 20 * time.Second, LimitBy: "--limit"}
 }
 
 func fake(t *testing.T) gputest.Harness {
@@ -117,7 +117,7 @@ func TestFaults(t *testing.T) {
 		{"cuLaunchKernel:1:lost=700", "CUDA_ERROR_ILLEGAL_ADDRESS"},
 		{"cuLaunchKernel:1:fault=719", "CUDA_ERROR_LAUNCH_FAILED"},
 		{"cuMemAlloc_v2:1:segv", "the process that drives cuda:0 ended during alloc of n: signal: segmentation fault"},
-		{"cuMemcpyHtoD_v2:1:hang", "copy in of n of the driver of cuda:0 did not end: no end after 3s"},
+		{"cuMemcpyHtoD_v2:1:hang", "copy in of n of the driver of cuda:0 did not end: no end after 3s (--limit)"},
 		{"cuModuleLoadDataEx:1:words", "ended during load: exit status 3: stub: the last words"},
 	} {
 		t.Run(tc.faults, func(t *testing.T) {

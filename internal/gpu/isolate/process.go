@@ -18,7 +18,7 @@ import (
 // A process is a child.
 type process struct {
 	place  string
-	limit  time.Duration
+	host   *Host
 	cmd    *exec.Cmd
 	w, r   *os.File // of requests, of replies
 	said   said
@@ -43,7 +43,7 @@ func (h *Host) start(place string) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(err, reqR.Close(), reqW.Close())
 	}
-	p := &process{place: place, limit: h.Limit, w: reqW, r: repR, exited: make(chan struct{}), devices: 1}
+	p := &process{place: place, host: h, w: reqW, r: repR, exited: make(chan struct{}), devices: 1}
 	p.cmd = exec.Command(h.Exe, h.Args...)
 	// Without the stacks of Go, the last words are the driver's.
 	p.cmd.Env = append(os.Environ(), "GOTRACEBACK=none")
@@ -126,9 +126,9 @@ func (p *process) callLocked(ctx context.Context, q request, body, into []byte) 
 		return reply{}, 0, p.dead
 	}
 	launch := asLong(q.Call)
-	if !launch && p.limit > 0 {
+	if limit := p.host.Limit; !launch && limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, p.limit, fmt.Errorf("no end after %v", p.limit))
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("no end after %v (%s)", limit, p.host.LimitBy))
 		defer cancel()
 	}
 	if ctx.Err() != nil {
