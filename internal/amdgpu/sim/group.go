@@ -37,6 +37,8 @@ type group struct {
 	broadcasts [numScalars]lanes // see wave.broadcast
 	unwritten  lanes             // what registers hold that were not written
 	ea         [64]uint64        // addresses of the memory instruction that executes
+	acc        access            // the same taken apart, on the fast path
+	slow       bool              // keeps to the general paths, for tests
 
 	err   error // of work-group errAt
 	errAt uint64
@@ -72,6 +74,7 @@ func newGroup(l *launch) *group {
 		}
 	}
 	g.l, g.checks, g.noRaces = l, l.checks, l.groups*uint64(l.waves) > raceMaxWaves
+	g.slow = d.opts.slow
 	g.lds.init(l)
 	for i := len(g.all); i < l.waves; i++ {
 		g.all = append(g.all, &wave{g: g, id: i, arch: d.arch, trans: d.opts.transcendental()})

@@ -99,23 +99,21 @@ func (g *group) countConflicts(w *wave, m *memOp, mask uint64) {
 		return
 	}
 	for half := 0; half < w.n; half += 32 {
-		var seen [32][4]uint64 // dwords of a bank, the first few
+		var table [256]uint64 // dword plus one, hashed: at most 32 lanes have at most 5
 		var n [32]uint8
 		worst := uint8(1)
 		for x := mask >> half & 0xffffffff; x != 0; x &= x - 1 {
 			i := bits.TrailingZeros64(x) & 31
-			for d := g.ea[half+i] >> 2; d <= (g.ea[half+i]+uint64(m.size)-1)>>2; d++ {
-				b := d & 31
-				known := false
-				for _, s := range seen[b][:min(n[b], 4)] {
-					known = known || s == d
+			for d := g.ea[half+i]>>2 + 1; d <= (g.ea[half+i]+uint64(m.size)-1)>>2+1; d++ {
+				h := uint8(d * 0x9e3779b97f4a7c15 >> 56)
+				for table[h] != d && table[h] != 0 {
+					h++
 				}
-				if known {
+				if table[h] == d {
 					continue
 				}
-				if n[b] < 4 {
-					seen[b][n[b]] = d
-				}
+				table[h] = d
+				b := (d - 1) & 31
 				n[b]++
 				worst = max(worst, n[b])
 			}
@@ -338,7 +336,8 @@ func (w *wave) dsAddresses(o *op, off uint64) {
 }
 
 func dsAccess(w *wave, o *op) {
-	if w.exec == 0 {
+	m := o.mem
+	if w.exec == 0 || m.addr.kind == srcRow && w.g.sharedFast(w, o, &w.rows[m.addr.reg], m.ds.offset) {
 		return
 	}
 	w.dsAddresses(o, uint64(o.mem.ds.offset))
@@ -352,15 +351,22 @@ func dsAccess2(w *wave, o *op) {
 	}
 	// The first result may overwrite the address.
 	m, g := o.mem, w.g
-	addr := *w.row(&m.addr)
-	for i := range g.ea[:w.n] {
-		g.ea[i] = uint64(addr[i] + uint32(m.ds.off[0]))
+	row := w.row(&m.addr)
+	var copied lanes
+	if m.dst >= 0 && m.addr.reg >= m.dst && m.addr.reg < m.dst+int32(m.size/4) {
+		copied = *row
+		row = &copied
 	}
-	g.shared(w, o, w.exec)
-	for i := range g.ea[:w.n] {
-		g.ea[i] = uint64(addr[i] + uint32(m.ds.off[1]))
+	for k, o := range [2]*op{o, m.ds.second} {
+		off := uint32(m.ds.off[k])
+		if g.sharedFast(w, o, row, off) {
+			continue
+		}
+		for i, a := range row[:w.n] {
+			g.ea[i] = uint64(a + off)
+		}
+		g.shared(w, o, w.exec)
 	}
-	g.shared(w, m.ds.second, w.exec)
 }
 
 // dsSwizzle moves data between lanes by a fixed pattern: bit 15 selects

@@ -131,58 +131,152 @@ func (v *raceView) unordered(id uint32) bool {
 	return !v.lds
 }
 
+// afterRead is the record of a dword's reads after one by v, which had the
+// records w of writes and r of reads, and whether a race is suspected.
+func (v *raceView) afterRead(w, r uint32) (next uint32, suspect bool) {
+	suspect = w != 0 && w != v.id && v.unordered(w&^raceMany)
+	switch r {
+	case v.id, raceOthers:
+		return r, suspect
+	case 0:
+		return v.id, suspect
+	}
+	wave := raceWave(r)
+	samePhase := (r^v.id)&(1<<racePhaseBits-1) == 0
+	switch {
+	case wave >= v.from && wave < v.to:
+		// The work-group's own. An earlier phase is ordered before.
+		if samePhase && (wave != raceWave(v.id) || r&raceMany != 0) {
+			return v.id | raceMany, suspect
+		}
+		return v.id, suspect
+	case v.lds:
+		return v.id, suspect
+	}
+	return raceOthers, suspect
+}
+
+// afterWrite is the record of a dword's writes after one by v, and whether
+// a race is suspected.
+func (v *raceView) afterWrite(w, r uint32, atomic bool) (next uint32, suspect bool) {
+	suspect = r != 0 && r != v.id && v.unordered(r)
+	if w == v.id {
+		return w, suspect // a plain write stays one, whatever follows
+	}
+	if w != 0 && !(atomic && w&raceRMW != 0) && v.unordered(w) {
+		suspect = true
+	}
+	switch {
+	case !atomic:
+		w = v.id
+	case w == 0 || w&raceRMW != 0 || v.lds && (raceWave(w) < v.from || raceWave(w) >= v.to):
+		w = v.id | raceRMW
+	}
+	return w, suspect
+}
+
 // read records a read of dword d, and suspects it.
 func (s *raceShadow) read(v *raceView, d uint64) {
-	c := s.chunk(d)
-	d0 := d % raceChunkDwords
-	if id := c.w[d0]; id != 0 && id != v.id && v.unordered(id&^raceMany) {
+	c, k := s.chunk(d), d%raceChunkDwords
+	r, suspect := v.afterRead(c.w[k], c.r[k])
+	c.r[k] = r
+	if suspect {
 		s.suspect(d)
-	}
-	id := c.r[d0]
-	switch {
-	case id == v.id:
-	case id == 0 || id == raceOthers:
-		if id == 0 {
-			c.r[d0] = v.id
-		}
-	default:
-		wave := raceWave(id)
-		samePhase := (id^v.id)&(1<<racePhaseBits-1) == 0
-		switch {
-		case wave >= v.from && wave < v.to:
-			// The work-group's own. An earlier phase is ordered before.
-			if samePhase && (wave != raceWave(v.id) || id&raceMany != 0) {
-				c.r[d0] = v.id | raceMany
-			} else {
-				c.r[d0] = v.id
-			}
-		case v.lds:
-			c.r[d0] = v.id
-		default:
-			c.r[d0] = raceOthers
-		}
 	}
 }
 
 // write records a write of dword d, and suspects it.
 func (s *raceShadow) write(v *raceView, d uint64, atomic bool) {
-	c := s.chunk(d)
-	d0 := d % raceChunkDwords
-	if id := c.r[d0]; id != 0 && id != v.id && v.unordered(id) {
+	c, k := s.chunk(d), d%raceChunkDwords
+	w, suspect := v.afterWrite(c.w[k], c.r[k], atomic)
+	c.w[k] = w
+	if suspect {
 		s.suspect(d)
 	}
-	id := c.w[d0]
-	if id == v.id {
-		return // a plain write stays one, whatever follows
+}
+
+// readRun records reads of the dwords from d to before end. Neighbours mostly
+// have equal records, which change equally.
+func (s *raceShadow) readRun(v *raceView, d, end uint64) {
+	for d < end {
+		cw, cr := s.part(d, end)
+		w, r := uint32(0), uint32(0) // the records before
+		next, suspect := v.id, false
+		for k, x := range cr {
+			if x != r || cw[k] != w {
+				r, w = x, cw[k]
+				next, suspect = v.afterRead(w, r)
+			}
+			cr[k] = next
+			if suspect {
+				s.suspect(d + uint64(k))
+			}
+		}
+		d += uint64(len(cw))
 	}
-	if id != 0 && !(atomic && id&raceRMW != 0) && v.unordered(id) {
-		s.suspect(d)
+}
+
+// writeRun records plain writes of the dwords from d to before end.
+func (s *raceShadow) writeRun(v *raceView, d, end uint64) {
+	for d < end {
+		cw, cr := s.part(d, end)
+		w, r := uint32(0), uint32(0)
+		next, suspect := v.id, false
+		for k, x := range cw {
+			if x != w || cr[k] != r {
+				w, r = x, cr[k]
+				next, suspect = v.afterWrite(w, r, false)
+			}
+			cw[k] = next
+			if suspect {
+				s.suspect(d + uint64(k))
+			}
+		}
+		d += uint64(len(cw))
 	}
-	switch {
-	case !atomic:
-		c.w[d0] = v.id
-	case id == 0 || id&raceRMW != 0 || v.lds && (raceWave(id) < v.from || raceWave(id) >= v.to):
-		c.w[d0] = v.id | raceRMW
+}
+
+// raceReadFast is raceRead for the access at hand.
+func (g *group) raceReadFast(w *wave, r *region) {
+	s := g.races(r)
+	if s == nil {
+		return
+	}
+	v, a := w.raceView(r), &g.acc
+	for q := range quarters {
+		switch {
+		case a.shape[q] == shapeNone || a.twin[q]:
+		case a.shape[q] == shapeSame || a.shape[q] == shapeRun && solid(a.lanes(q)):
+			from, to := a.interval(q)
+			s.readRun(&v, uint64(from>>2), uint64(to+3)>>2)
+		default:
+			for m := a.lanes(q); m != 0; m &= m - 1 {
+				off := a.off[16*q+bits.TrailingZeros32(m)&15]
+				s.readRun(&v, uint64(off>>2), (uint64(off)+uint64(a.size)+3)>>2)
+			}
+		}
+	}
+}
+
+// raceWriteFast is raceWrite for the access at hand, whose lanes are apart.
+func (g *group) raceWriteFast(w *wave, r *region) {
+	s := g.races(r)
+	if s == nil {
+		return
+	}
+	v, a := w.raceView(r), &g.acc
+	for q := range quarters {
+		switch m := a.lanes(q); {
+		case m == 0:
+		case solid(m):
+			from, to := a.interval(q)
+			s.writeRun(&v, uint64(from>>2), uint64(to+3)>>2)
+		default:
+			for ; m != 0; m &= m - 1 {
+				off := a.off[16*q+bits.TrailingZeros32(m)&15]
+				s.writeRun(&v, uint64(off>>2), (uint64(off)+uint64(a.size)+3)>>2)
+			}
+		}
 	}
 }
 

@@ -47,6 +47,8 @@ type Options struct {
 	// number of CPUs. It changes no result: work-groups whose order may
 	// matter run one after another.
 	Workers int
+
+	slow bool // no fast paths, for tests that compare
 }
 
 // A Model says how transcendental instructions round.

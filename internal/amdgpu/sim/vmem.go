@@ -3,7 +3,6 @@ package sim
 import (
 	"encoding/binary"
 	"math/bits"
-	"slices"
 )
 
 // poison is what a load from outside a buffer gives, and what registers
@@ -13,11 +12,29 @@ const poison = 0x7ff57ff5
 
 // globalAccess executes global_load, global_store and global_atomic.
 func globalAccess(w *wave, o *op) {
-	if w.exec == 0 {
+	if w.exec == 0 || w.globalShaped(o) {
 		return
 	}
 	w.flatAddresses(o)
 	w.g.global(w, o, w.exec)
+}
+
+// globalShaped executes a global_load or global_store by the shapes of its
+// addresses, and reports whether it could.
+func (w *wave) globalShaped(o *op) bool {
+	m := o.mem
+	if m.addr.kind != srcRow {
+		return false
+	}
+	base := uint64(m.offset)
+	if m.base.kind != srcNone {
+		base += w.s64(&m.base)
+	}
+	lo := &w.rows[m.addr.reg]
+	if m.wide {
+		return w.g.globalFast(w, o, lo, &w.rows[m.addr.reg+1], base)
+	}
+	return w.g.globalFast(w, o, lo, nil, base)
 }
 
 // flatAddresses computes the addresses of a flat or global instruction.
@@ -433,21 +450,28 @@ func (g *group) store(w *wave, o *op, r *region, mask uint64, seq bool) {
 func (g *group) countLines(m *memOp, mask uint64, seq bool) {
 	size := uint64(m.size)
 	n := uint64(bits.OnesCount64(mask))
-	g.counts.GlobalBytes += int64(n * size)
-	g.counts.MinLines += int64((n*size + 63) / 64)
+	var lines int64
 	if seq {
 		first := g.ea[0]
-		g.counts.GlobalLines += int64((first+n*size-1)>>6-first>>6) + 1
-		return
+		lines = int64((first+n*size-1)>>6-first>>6) + 1
+	} else {
+		lines = countDistinctLines(&g.ea, mask, size)
 	}
+	g.counts.GlobalBytes += int64(n * size)
+	g.counts.GlobalLines += lines
+	// Lanes that share bytes may need fewer lines than their bytes fill.
+	g.counts.MinLines += min(lines, int64((n*size+63)/64))
+}
+
+// countDistinctLines counts the distinct 64-byte lines that lanes of mask
+// access, size bytes at each address.
+func countDistinctLines(ea *[64]uint64, mask, size uint64) int64 {
 	var lines, prev int64 = 0, -1
-	sorted := true
 	for x := mask; x != 0; x &= x - 1 {
-		a := g.ea[bits.TrailingZeros64(x)&63]
+		a := ea[bits.TrailingZeros64(x)&63]
 		first, last := int64(a>>6), int64((a+size-1)>>6)
 		if first < prev {
-			sorted = false
-			break
+			return countUnsortedLines(ea, mask, size)
 		}
 		if first > prev {
 			lines++
@@ -455,16 +479,25 @@ func (g *group) countLines(m *memOp, mask uint64, seq bool) {
 		lines += last - first
 		prev = last
 	}
-	if !sorted {
-		var all [128]uint64
-		k := 0
-		for x := mask; x != 0; x &= x - 1 {
-			a := g.ea[bits.TrailingZeros64(x)&63]
-			all[k], all[k+1] = a>>6, (a+size-1)>>6
-			k += 2
+	return lines
+}
+
+// countUnsortedLines is countDistinctLines for addresses in any order. An
+// element is no longer than a line, and so touches at most two.
+func countUnsortedLines(ea *[64]uint64, mask, size uint64) (lines int64) {
+	var table [256]uint64 // line plus one, hashed
+	for x := mask; x != 0; x &= x - 1 {
+		a := ea[bits.TrailingZeros64(x)&63]
+		for l := a>>6 + 1; l <= (a+size-1)>>6+1; l++ {
+			h := uint8(l * 0x9e3779b97f4a7c15 >> 56)
+			for table[h] != l && table[h] != 0 {
+				h++
+			}
+			if table[h] == 0 {
+				table[h] = l
+				lines++
+			}
 		}
-		slices.Sort(all[:k])
-		lines = int64(len(slices.Compact(all[:k])))
 	}
-	g.counts.GlobalLines += lines
+	return lines
 }
