@@ -33,8 +33,8 @@ var controlOps = map[string]spec{
 	}},
 
 	"s_getreg_b32":       {run: getreg},
-	"s_setreg_b32":       {run: func(w *wave, o *op) { w.setreg(o, w.s32(&o.src[0])) }},
-	"s_setreg_imm32_b32": {run: func(w *wave, o *op) { w.setreg(o, w.s32(&o.src[0])) }},
+	"s_setreg_b32":       {run: setreg}, // source 0 is simm16
+	"s_setreg_imm32_b32": {run: setreg},
 	"s_round_mode":       {run: func(w *wave, o *op) { w.setMode(w.mode&^0xf | arith.Mode(o.imm&0xf)) }},
 	"s_denorm_mode":      {run: func(w *wave, o *op) { w.setMode(w.mode&^0xf0 | arith.Mode(o.imm&0xf)<<4) }},
 
@@ -143,7 +143,8 @@ func getreg(w *wave, o *op) {
 	w.setS32(o, uint32(uint64(v)>>offset&(1<<width-1)))
 }
 
-func (w *wave) setreg(o *op, v uint32) {
+func setreg(w *wave, o *op) {
+	v := w.s32(&o.src[1])
 	id, offset, width := hwreg(o.imm)
 	field := uint32((uint64(1)<<width - 1) << offset)
 	merge := func(old uint32) uint32 { return old&^field | v<<offset&field }

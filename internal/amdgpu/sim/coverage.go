@@ -29,7 +29,6 @@ const (
 	ClassDot      = "dot products"
 	ClassGDS      = "global data share and global wave sync"
 	ClassTrap     = "traps, messages and debugging"
-	ClassScalar   = "scalar stores and atomics"
 )
 
 var refusedReasons = map[string]string{
@@ -39,7 +38,6 @@ var refusedReasons = map[string]string{
 	ClassDot:      "the order and rounding of accumulation are not documented",
 	ClassGDS:      "compilers do not use it for compute kernels",
 	ClassTrap:     "there is no trap handler and no debugger",
-	ClassScalar:   "compilers do not emit them",
 }
 
 // Coverage lists the opcodes of an architecture ("gfx90a", "gfx1030" or
@@ -80,10 +78,6 @@ func refusedClass(op isa.OpInfo) string {
 	switch op.Enc {
 	case isa.MIMG, isa.MTBUF:
 		return ClassImage
-	case isa.SMEM:
-		if has("_store", "_atomic", "s_scratch", "atc_probe", "dcache_discard") {
-			return ClassScalar
-		}
 	case isa.EXP, isa.VINTRP, isa.VINTERP, isa.LDSDIR:
 		return ClassGraphics
 	}

@@ -99,6 +99,9 @@ func testDivision(t *testing.T, b *bench) {
 		b.vop3("v_fma_f32", rem, -1, 1, dd, q, dn)
 		b.vop3("v_div_fmas_f32", q, -1, 0, rem, rcp, q)
 		b.vop3("v_div_fixup_f32", res, -1, 0, q, den, num)
+		for _, n := range []string{"v_div_scale_f32", "v_div_fmas_f32", "v_div_fixup_f32", "v_div_scale_f64", "v_div_fmas_f64", "v_div_fixup_f64"} {
+			proved(b.w.arch, isa.VOP3, n)
+		}
 		for i := range b.w.n {
 			if b.w.exec>>i&1 == 0 {
 				continue

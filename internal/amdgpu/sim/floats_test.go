@@ -184,6 +184,7 @@ func testConstantForm(t *testing.T, name string, f ieee, mad bool) {
 				b.v(3)[i] = uint32(e[(i*7+3)%len(e)])
 			}
 			b.run(in)
+			proved(b.w.arch, in.Enc, in.Name)
 			for i := range b.w.n {
 				x, y := uint64(b.v(2)[i]), uint64(b.v(3)[i])
 				m, c := y, k

@@ -153,7 +153,7 @@ func (g *group) run(linear uint64) (err error) {
 func (w *wave) reset(l *launch) {
 	w.unit, w.pc, w.at = l.unit, l.entry, l.entry
 	w.state, w.err = waveRunning, nil
-	w.scc, w.gprIdx, w.steps = 0, 0, 0
+	w.scc, w.gprIdx, w.steps = 0, false, 0
 	w.mode = arith.ModeOf(l.kernel.Descriptor.Rsrc1)
 	w.resetShadow()
 	w.rows = w.rows[:0]

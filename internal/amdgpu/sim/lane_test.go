@@ -75,6 +75,7 @@ func laneBench(t *testing.T, arch isa.Arch, seed uint64) (*bench, *rand.Rand) {
 // before the instruction.
 func (b *bench) expect(what string, before []lanes, f func(v, i int) uint32) {
 	b.t.Helper()
+	proved(b.w.arch, b.last.Enc, b.last.Name)
 	for v := range 32 {
 		for i := range b.w.n {
 			if got, want := b.v(v)[i], f(v, i); got != want {
@@ -90,7 +91,17 @@ func TestSelect(t *testing.T) {
 			b, _ := laneBench(t, arch, seed)
 			before := append([]lanes(nil), b.w.rows...)
 			sel := uint64(b.w.s[8]) | uint64(b.w.s[9])<<32
-			b.run(decoded(t, arch, "v_cndmask_b32", vop3(arch, "v_cndmask_b32", 5, 0, 256+6, 256+7, 8)...))
+			words := vop3(arch, "v_cndmask_b32", 5, 0, 256+6, 256+7, 8)
+			if seed >= 3 { // by vcc
+				words = words[:1]
+				for _, op := range knownOps(arch) {
+					if op.Name == "v_cndmask_b32" && op.Enc == isa.VOP2 {
+						words[0] = uint32(op.Opcode)<<25 | 5<<17 | 7<<9 | 256 + 6
+					}
+				}
+				b.w.s[regVCC], b.w.s[regVCC+1] = b.w.s[8], b.w.s[9]
+			}
+			b.run(decoded(t, arch, "v_cndmask_b32", words...))
 			b.expect("v_cndmask_b32", before, func(v, i int) uint32 {
 				switch {
 				case v != 5 || b.w.exec>>i&1 == 0:
@@ -156,10 +167,12 @@ func TestReadWriteLane(t *testing.T) {
 			lane := uint32(r.IntN(200)) // the lane number wraps
 			b.w.s[9] = lane
 			b.run(decoded(t, arch, "v_readlane_b32", vop3(arch, "v_readlane_b32", 20, 0, 256+6, 9)...))
+			proved(arch, b.last.Enc, b.last.Name)
 			if got, want := b.w.s[20], before[firstVGPR+6][lane%n]; got != want {
 				t.Errorf("%v v_readlane_b32 of lane %d: got %08x, want %08x", arch, lane, got, want)
 			}
 			b.run(decoded(t, arch, "v_readfirstlane_b32", vop1(arch, "v_readfirstlane_b32", 21, 256+6)...))
+			proved(arch, b.last.Enc, b.last.Name)
 			first := 0
 			for first < b.w.n-1 && b.w.exec>>first&1 == 0 {
 				first++
@@ -288,7 +301,11 @@ func TestMovrel(t *testing.T) {
 				b, _ := laneBench(t, arch, seed)
 				before := append([]lanes(nil), b.w.rows...)
 				b.w.s[regM0] = c.m0
-				b.run(decoded(t, arch, c.name, vop1(arch, c.name, 5, 256+6)...))
+				words := vop1(arch, c.name, 5, 256+6)
+				if seed == 2 {
+					words = vop3(arch, c.name, 5, 0, 256+6)
+				}
+				b.run(decoded(t, arch, c.name, words...))
 				b.expect(c.name, before, func(v, i int) uint32 {
 					if v == c.to && b.w.exec>>i&1 != 0 {
 						v = c.from
@@ -333,6 +350,7 @@ func TestScalarMovrel(t *testing.T) {
 				copy(want[c.to:c.to+c.width], b.w.s[c.from:])
 				in := decoded(t, arch, c.name, 0xbe800000|8<<16|uint32(op.Opcode)<<8|6)
 				b.run(in)
+				proved(arch, op.Enc, op.Name)
 				if b.w.s != want {
 					t.Errorf("%v %s: got s%d %08x, want %08x", arch, c.name, c.to, b.w.s[c.to:c.to+c.width], want[c.to:c.to+c.width])
 				}
@@ -396,6 +414,8 @@ func TestAccumulators(t *testing.T) {
 	b.run(inst(isa.VOP3P, "v_accvgpr_write_b32", acc(3), vgpr(6)))
 	b.run(inst(isa.VOP1, "v_accvgpr_mov_b32", acc(4), acc(3)))
 	b.run(inst(isa.VOP3P, "v_accvgpr_read_b32", vgpr(5), acc(4)))
+	proved(b.w.arch, isa.VOP3P, "v_accvgpr_write_b32")
+	proved(b.w.arch, isa.VOP1, "v_accvgpr_mov_b32")
 	b.expect("v_accvgpr", before, func(v, i int) uint32 {
 		if v == 5 && b.w.exec>>i&1 != 0 {
 			v = 6

@@ -369,8 +369,7 @@ func dsAccess2(w *wave, o *op) {
 	}
 }
 
-// dsSwizzle moves data between lanes by a fixed pattern: bit 15 selects
-// quad permutation, else and, or and xor masks within 32 lanes.
+// dsSwizzle moves data between lanes by a fixed pattern, see swizzleSource.
 func dsSwizzle(w *wave, o *op) {
 	s := *w.row(&o.src[0])
 	d := w.out(o)
@@ -387,12 +386,28 @@ func dsSwizzle(w *wave, o *op) {
 	w.crossDefine(o, o.src[0].reg, func(i int) int { return swizzleSource(p, i) })
 }
 
+// swizzleSource is the lane that lane i reads under pattern p, in its half of
+// 32 lanes. The pattern's highest bits select the bit-reversal of FFTs, a
+// rotation, a permutation of each four lanes, or and, or and xor masks.
+// Source: DS_SWIZZLE_B32 in AMD's ISA guides for CDNA 3, RDNA 2 and RDNA 3.
 func swizzleSource(p uint32, i int) int {
-	if p&0x8000 != 0 {
-		return i&^3 | int(p>>(2*(i&3))&3)
+	half, i := i&32, i&31
+	mask := int(p & 31)
+	switch {
+	case p >= 0xe000:
+		j := int(bits.Reverse32(uint32(i))>>27) >> bits.OnesCount32(p&31)
+		return half | j | i&mask
+	case p >= 0xc000:
+		rotate := int(p >> 5 & 31)
+		if p>>10&1 != 0 {
+			rotate = -rotate
+		}
+		return half | i&mask | (i+rotate)&31&^mask
+	case p&0x8000 != 0:
+		return half | i&^3 | int(p>>(2*(i&3))&3)
 	}
-	and, or, xor := int(p&31), int(p>>5&31), int(p>>10&31)
-	return i&^31 | (i&31&and | or) ^ xor
+	or, xor := int(p>>5&31), int(p>>10&31)
+	return half | (i&mask | or) ^ xor
 }
 
 // dsBpermute fetches from the lane that each lane names; lanes that are
@@ -450,15 +465,17 @@ func dsPermute(w *wave, o *op) {
 	})
 }
 
-// dsAppend executes ds_append and ds_consume: the counter at M0's base plus
-// the offset moves by the number of active lanes, which all get its old
-// value.
+// dsAppend executes ds_append and ds_consume: the counter at M0 plus the
+// offset moves by the number of active lanes, which all get its old value.
+// AMD's guides speak of M0.base, the high half, which is where the base of
+// GDS is; for LDS LLVM has the pointer in M0 as it is, and its word counts for
+// compiled code (SelectDSAppendConsume; llvm.amdgcn.ds.append.ll).
 func dsAppend(w *wave, o *op) {
 	g, m := w.g, o.mem
 	if w.exec == 0 {
 		return
 	}
-	addr := uint64(w.s[regM0]>>16) + uint64(m.ds.offset)
+	addr := uint64(w.s[regM0]&0xffff) + uint64(m.ds.offset)
 	r := &g.lds.region
 	i := w.firstLane()
 	g.ea[i] = addr

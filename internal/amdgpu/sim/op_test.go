@@ -14,6 +14,8 @@ type bench struct {
 	t testing.TB
 	c *compiler
 	w *wave
+
+	last isa.Inst // that ran
 }
 
 // testSpecs is allSpecs, made once.
@@ -24,7 +26,7 @@ func newBench(t testing.TB, arch isa.Arch) *bench {
 	n := arch.WaveSize()
 	full := ^uint64(0) >> (64 - n)
 	w := &wave{rows: make([]lanes, firstVGPR+32), exec: full, full: full, n: n, arch: arch, mode: arith.DefaultMode, g: new(group)}
-	return &bench{t, newCompiler(arch, n, testSpecs()), w}
+	return &bench{t: t, c: newCompiler(arch, n, testSpecs()), w: w}
 }
 
 // v is VGPR r.
@@ -35,6 +37,7 @@ func (b *bench) run(in isa.Inst) {
 	in.Arch = b.w.arch
 	o := b.c.compile(&in)
 	o.run(b.w, &o)
+	b.last = in
 	if b.w.err != nil {
 		b.t.Fatal(b.w.err)
 	}

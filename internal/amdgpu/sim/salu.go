@@ -260,12 +260,12 @@ func saluTable() map[string]spec {
 		} else {
 			mode = uint32(o.imm)
 		}
-		w.gprIdx = uint8(mode & 15)
+		w.gprIdx = true
 		w.s[regM0] = w.s[regM0]&^0xf0ff | w.s32(&o.src[0])&0xff | mode&15<<12
 	}}
-	add(func(w *wave, o *op) { w.gprIdx = 0 }, "s_set_gpr_idx_off")
+	add(func(w *wave, o *op) { w.gprIdx = false }, "s_set_gpr_idx_off")
 	add(func(w *wave, o *op) { w.s[regM0] = w.s[regM0]&^0xff | w.s32(&o.src[0])&0xff }, "s_set_gpr_idx_idx")
-	add(func(w *wave, o *op) { w.gprIdx = uint8(o.imm & 15) }, "s_set_gpr_idx_mode")
+	add(func(w *wave, o *op) { w.s[regM0] = w.s[regM0]&^0xf000 | uint32(o.imm)&15<<12 }, "s_set_gpr_idx_mode")
 
 	// Whole-quad mode: a quad is active where any of its lanes is.
 	wqm := func(v uint64) uint64 {

@@ -356,6 +356,7 @@ func checkScalar(t *testing.T, arch isa.Arch, op isa.OpInfo, ref func(c scalarCa
 		}
 		return edges[r.IntN(len(edges))]
 	}
+	proved(arch, op.Enc, op.Name)
 	imms := []int16{0, 1, -1, 2, 31, 32767, -32768, 0x1234, -2}
 	for k := range 500 {
 		c := scalarCase{a: value(), b: value(), d: value(), exec: r.Uint64() & w.full, scc: uint64(k & 1), full: w.full, imm: int16(r.Uint32())}

@@ -417,6 +417,7 @@ func (s *sem) checkOps(t *testing.T, arch isa.Arch, info isa.OpInfo, form isa.Fo
 		t.Errorf("%v %v: refused: %v", arch, in.String(), err)
 		return false
 	}
+	proved(arch, info.Enc, info.Name)
 	for part := 0; len(ops) > 0; part++ {
 		w.exec = w.full
 		if part%2 == 1 {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"strings"
 
 	"github.com/paritycheck/paritycheck/internal/amdgpu/isa"
 )
@@ -130,7 +131,7 @@ func (o *op) link(u *unit) {
 // scan notes what of the unit concerns the launch.
 func (u *unit) scan(in *isa.Inst) {
 	c := classify(in)
-	if c == classGlobalAtomic {
+	if c == classGlobalAtomic || in.Enc == isa.SMEM && strings.Contains(in.Name, "_atomic") {
 		u.atomics = true
 	}
 	switch in.Name {

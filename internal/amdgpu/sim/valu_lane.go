@@ -194,7 +194,7 @@ func vSwaprel(w *wave, o *op) {
 // displaces the vector registers of the operands that the mode names.
 func runIndexed(w *wave, o *op) {
 	x := o.index
-	if w.gprIdx == 0 {
+	if !w.gprIdx || w.s[regM0]>>12&15 == 0 {
 		x.run(w, o)
 		return
 	}
@@ -205,7 +205,7 @@ func runIndexed(w *wave, o *op) {
 
 func shadowIndexed(w *wave, o *op) {
 	x := o.index
-	if w.gprIdx == 0 {
+	if !w.gprIdx || w.s[regM0]>>12&15 == 0 {
 		x.shadow(w, o)
 		return
 	}
@@ -258,7 +258,7 @@ func (w *wave) displace(o *op, x *indexed) (*op, bool) {
 		return nil, false
 	}
 	y := *o
-	rel := int32(w.s[regM0] & 0xff)
+	rel, mode := int32(w.s[regM0]&0xff), w.s[regM0]>>12
 	for i := range y.src[:o.in.NSrc] {
 		s := &y.src[i]
 		if s.kind == srcMod {
@@ -266,7 +266,7 @@ func (w *wave) displace(o *op, x *indexed) (*op, bool) {
 			s.x = &e
 			s = &e.base
 		}
-		if w.gprIdx>>i&1 == 0 || s.kind != srcRow {
+		if mode>>i&1 == 0 || s.kind != srcRow {
 			continue
 		}
 		r, ok := w.displaced(o, s.reg, rel)
@@ -275,7 +275,7 @@ func (w *wave) displace(o *op, x *indexed) (*op, bool) {
 		}
 		s.reg = r
 	}
-	if w.gprIdx&8 != 0 && y.final != tmpOut {
+	if mode&8 != 0 && y.final != tmpOut {
 		r, ok := w.displaced(o, y.final, rel)
 		if !ok {
 			return nil, false

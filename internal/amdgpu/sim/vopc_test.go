@@ -192,6 +192,7 @@ func checkCompare(t *testing.T, arch isa.Arch, op isa.OpInfo, ty, second vtype, 
 	r := rand.New(rand.NewPCG(11, uint64(op.Opcode)))
 	edges, edges2 := ty.edges(), second.edges()
 	cmpx := strings.HasPrefix(op.Name, "v_cmpx")
+	proved(arch, op.Enc, op.Name)
 	for round := range 16 {
 		w.exec = w.full
 		if round%2 == 1 {

@@ -41,9 +41,10 @@ type wave struct {
 	mode arith.Mode
 	arch isa.Arch
 
-	// gprIdx is the state of s_set_gpr_idx_on: the mode bits (1 src0, 2
-	// src1, 4 src2, 8 dst), zero when off. The index is M0's low byte.
-	gprIdx uint8
+	// gprIdx is set between s_set_gpr_idx_on and s_set_gpr_idx_off. M0 holds
+	// the index in bits 7:0 and in bits 15:12 what it is for: 1 source 0, 2
+	// source 1, 4 source 2, 8 the destination.
+	gprIdx bool
 
 	pc    int32 // index of the next op
 	at    int32 // index of the op that executes
