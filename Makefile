@@ -62,6 +62,12 @@ seeds:
 	@range="$(or $(SEEDS),1..20)"; for s in $$(seq $${range%%..*} $${range##*..}); do \
 		echo "seed $$s"; go run ./cmd/paritycheck run --seed $$s || exit 1; done
 
+.PHONY: test-kill
+
+# SIGKILL for the run and for the child that drives the GPU, KILLS times at
+# moments that SEED draws: --resume must end with the same report.
+test-kill: ; go test ./cmd/paritycheck -run TestKill -v -timeout 30m -kills $(or $(KILLS),50) -kill-seed $(or $(SEED),1)
+
 .PHONY: bench-sim
 
 # Whole kernels in the interpreter, one worker, with and without checks.
@@ -76,9 +82,12 @@ mutate: ; go run ./cmd/paritycheck mutate --samples $(or $(SAMPLES),40) --save-b
 
 .PHONY: fuzz
 
-# Arbitrary bytes as a code object, as its notes and as instructions, for
-# FUZZTIME (a duration) each: none may bring the program down.
+# Arbitrary bytes as a code object, as its notes, as instructions, and as
+# what a child answers and a journal holds, for FUZZTIME (a duration) each:
+# none may bring the program down.
 fuzz:
 	go test ./internal/amdgpu/codeobject -run '^$$' -fuzz FuzzParse -fuzztime $(or $(FUZZTIME),1m)
 	go test ./internal/amdgpu/codeobject -run '^$$' -fuzz FuzzMsgpack -fuzztime $(or $(FUZZTIME),1m)
 	go test ./internal/amdgpu/isa -run '^$$' -fuzz FuzzDecode -fuzztime $(or $(FUZZTIME),1m)
+	go test ./internal/gpu/isolate -run '^$$' -fuzz FuzzFrame -fuzztime $(or $(FUZZTIME),1m)
+	go test ./internal/journal -run '^$$' -fuzz FuzzRead -fuzztime $(or $(FUZZTIME),1m)

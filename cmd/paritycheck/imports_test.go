@@ -38,11 +38,12 @@ var mayImport = map[string]string{
 	"internal/runner":                   "internal/ops internal/gpu internal/compare internal/tensor",
 	"internal/mutate":                   "internal/amdgpu/isa internal/compare internal/gpu internal/ops internal/runner",
 	"internal/bundle":                   "internal/tensor internal/ops internal/runner",
+	"internal/journal":                  "internal/runner",
 	"recordings":                        "",
 	"internal/seal":                     "",
 	"internal/baseline":                 "internal/runner internal/compare internal/gpu internal/seal golang.org/x/perf github.com/aclements/go-moremath",
 	"internal/report":                   "internal/runner internal/compare internal/ops internal/gpu internal/seal internal/baseline github.com/olekukonko/tablewriter",
-	"internal/target":                   "internal/runner internal/ops internal/tensor internal/bundle internal/gpu internal/gpu/cuda internal/gpu/rocm internal/amdgpu/sim internal/amdgpu/codeobject kernels recordings",
+	"internal/target":                   "internal/runner internal/ops internal/tensor internal/bundle internal/gpu internal/gpu/cuda internal/gpu/rocm internal/gpu/isolate internal/amdgpu/sim internal/amdgpu/codeobject kernels recordings",
 	"cmd/paritycheck":                   "internal kernels github.com/spf13 golang.org/x/term",
 }
 

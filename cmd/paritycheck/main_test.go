@@ -13,8 +13,29 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden parts of scripts")
 
+// asProgram in the environment makes the test binary the program.
+const asProgram = "PARITYCHECK_TEST_PROGRAM"
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"paritycheck": main})
+	// A run in this process starts its children from the test binary.
+	if os.Getenv(asProgram) != "" || len(os.Args) > 1 && (os.Args[1] == driveCommand || os.Args[1] == compileCommand) {
+		main()
+	}
+	testscript.Main(cached{m}, map[string]func(){"paritycheck": main})
+}
+
+// cached runs tests with a cache folder of their own: the journals of tests
+// are not the user's.
+type cached struct{ *testing.M }
+
+func (c cached) Run() int {
+	dir, err := os.MkdirTemp("", "paritycheck-test-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv("XDG_CACHE_HOME", dir)
+	return c.M.Run()
 }
 
 // TestScripts runs every script: what the binary prints and leaves behind.

@@ -24,6 +24,7 @@ type progress struct {
 	start time.Time
 	drawn time.Time
 	live  bool                     // a live line stands on the terminal
+	cases int                      // that were run here
 	ops   map[string]*report.Tally // counts of ops that are not finished
 }
 
@@ -51,12 +52,13 @@ func (p *progress) update(u runner.Progress) {
 	defer p.mu.Unlock()
 	now := p.now()
 	op := u.Case.Op.Name
+	p.cases = u.Done - u.Prior
 	if p.width != nil {
 		if now.Sub(p.drawn) < redraw && u.Done < u.Total {
 			return
 		}
 		p.drawn, p.live = now, true
-		line := liveLine(op, u.Done, u.Total, now.Sub(p.start))
+		line := liveLine(op, u, now.Sub(p.start))
 		fmt.Fprintf(p.w, "\r\x1b[K%s", line[:min(len(line), p.width()-1)])
 		return
 	}
@@ -72,26 +74,31 @@ func (p *progress) update(u runner.Progress) {
 	}
 }
 
-// liveLine is ASCII, so that its bytes are its columns.
-func liveLine(op string, done, total int, took time.Duration) string {
-	s := fmt.Sprintf("%s: %d of %d cases", op, done, total)
-	if sec := took.Seconds(); done > 0 && sec > 0 {
-		rate := float64(done) / sec
+// liveLine is ASCII, so that its bytes are its columns. The rate is of the
+// cases that were run here.
+func liveLine(op string, u runner.Progress, took time.Duration) string {
+	s := fmt.Sprintf("%s: %d of %d cases", op, u.Done, u.Total)
+	if n, sec := u.Done-u.Prior, took.Seconds(); n > 0 && sec > 0 {
+		rate := float64(n) / sec
 		s += fmt.Sprintf(", %.1f/s", rate)
-		if done < total {
-			s += fmt.Sprintf(", %s left", round(time.Duration(float64(total-done)/rate*float64(time.Second))))
+		if u.Done < u.Total {
+			s += fmt.Sprintf(", %s left", round(time.Duration(float64(u.Total-u.Done)/rate*float64(time.Second))))
 		}
 	}
 	return s
 }
 
-// done clears the live line.
+// done clears the live line and says how fast the cases were run.
 func (p *progress) done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.live {
 		fmt.Fprint(p.w, "\r\x1b[K")
 		p.live = false
+	}
+	if took := p.now().Sub(p.start); p.cases > 0 && took > 0 {
+		fmt.Fprintf(p.w, "%d cases in %s, %.1f/s\n", p.cases, round(took), float64(p.cases)/took.Seconds())
+		p.cases = 0
 	}
 }
 

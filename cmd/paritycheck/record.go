@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,10 @@ type recordOptions struct {
 	seed   uint64
 	path   string
 }
+
+// recordTimeout is how long a case may take, as run has it where --timeout
+// says nothing.
+const recordTimeout = 5 * time.Minute
 
 func newRecordCmd(do func(context.Context, io.Writer, io.Writer, recordOptions) error) *cobra.Command {
 	var opts recordOptions
@@ -61,6 +66,10 @@ func doRecord(ctx context.Context, out, errOut io.Writer, opts recordOptions) er
 	if err != nil {
 		return err
 	}
+	if topts.Isolate, err = newHost(recordTimeout); err != nil {
+		return err
+	}
+	defer topts.Isolate.Close()
 	t, err := target.Parse(opts.target, topts)
 	if err != nil {
 		return err
@@ -80,9 +89,12 @@ func doRecord(ctx context.Context, out, errOut io.Writer, opts recordOptions) er
 	if ctx == nil {
 		ctx = context.Background()
 	}
+	if err := lock(ctx, errOut, topts.Isolate, []runner.Target{t}); err != nil {
+		return err
+	}
 	p := newProgress(errOut)
 	r, err := runner.Execute(ctx, cases, []runner.Target{t}, runner.Options{
-		Seed: opts.seed, Level: opts.sel.Level, Progress: p.update,
+		Seed: opts.seed, Level: opts.sel.Level, Timeout: recordTimeout, Progress: p.update,
 		Output: func(name string, p *ops.Problem, out *tensor.Tensor) {
 			source, err := target.SourceOf(name, p.Case.Op.Family)
 			if err != nil {

@@ -123,6 +123,7 @@ Exit codes:
 		newMergeCmd(doMerge),
 		newDoctorCmd(doDoctor),
 		newCompileCmd(),
+		newDriveCmd(),
 	)
 	return cmd
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/paritycheck/paritycheck/internal/baseline"
 	"github.com/paritycheck/paritycheck/internal/compare"
 	"github.com/paritycheck/paritycheck/internal/expr"
+	"github.com/paritycheck/paritycheck/internal/gpu/isolate"
 	"github.com/paritycheck/paritycheck/internal/ops"
 	"github.com/paritycheck/paritycheck/internal/report"
 	"github.com/paritycheck/paritycheck/internal/runner"
@@ -39,9 +40,13 @@ type runOptions struct {
 
 	rendering
 	holding
+	keeping
 	baseline string
 	shard    string
 	quiet    bool
+
+	noIsolate bool
+	host      *isolate.Host // nil: the targets have no GPU
 
 	emulation emulation
 
@@ -56,7 +61,7 @@ type emulation struct {
 }
 
 // notResults are the flags of run that change no result.
-var notResults = []string{"format", "output", "color", "quiet", "jobs", "counters", "help", "baseline", "max-growth", "allow-unverified", "shard"}
+var notResults = []string{"format", "output", "color", "quiet", "jobs", "counters", "help", "baseline", "max-growth", "allow-unverified", "shard", "no-isolate", "journal", "resume"}
 
 // newRunCmd parses flags into runOptions and hands them to do.
 func newRunCmd(do func(ctx context.Context, out, errOut io.Writer, opts runOptions) error) *cobra.Command {
@@ -69,7 +74,8 @@ truth, which is computed in higher precision, and with the counterpart.
 
 Targets are every GPU here; where no AMD GPU is, the HIP kernels run in an
 interpreter as gfx90a, gfx1030 and gfx1100. paritycheck list targets shows
-what there is.
+what there is. A GPU is driven in a child process: a kernel that crashes or
+hangs there fails alone, and the run goes on.
 
 An error is given as a share of the bound: how far from the truth a correct
 kernel can be, element by element, derived from its arithmetic. paritycheck
@@ -89,6 +95,9 @@ argument of the launch alone.`,
   # Record a baseline, and hold a later run against it
   $ paritycheck run -o main.baseline.json
   $ paritycheck run --baseline main.baseline.json
+
+  # Go on with a run that was killed
+  $ paritycheck run --resume
 
   # A CI gate
   $ paritycheck run --strict --format github -o parity.json -o parity.xml`,
@@ -117,6 +126,9 @@ argument of the launch alone.`,
 	opts.holding.add(cmd)
 	f.StringVar(&opts.shard, "shard", "", "run one `part` of the cases, I/N; auto and auto/N take I from PARITYCHECK_SHARD, a Slurm array or an indexed Kubernetes job")
 	f.StringVar(&opts.baseline, "baseline", "", "fail on what is worse than in `file`, a saved run or baseline, of what is selected")
+	f.StringVar(&opts.journal, "journal", "", "keep the results of finished cases in `file` until the run has ended; by default in the cache folder of the user; none keeps none")
+	f.BoolVar(&opts.resume, "resume", false, "go on with the run of these flags that was cut off")
+	f.BoolVar(&opts.noIsolate, "no-isolate", false, "launch on GPUs in this process, where a debugger or a profiler sees it, and a crash ends the run")
 	f.BoolVarP(&opts.quiet, "quiet", "q", false, "no progress on stderr")
 
 	addEnum(cmd, &opts.emulation.transcendental, "transcendental", "cr",
@@ -174,6 +186,10 @@ func doRun(ctx context.Context, out, errOut io.Writer, opts runOptions) error {
 	if err != nil {
 		return err
 	}
+	if opts.host, err = newHost(opts.timeout); err != nil {
+		return err
+	}
+	defer opts.host.Close()
 	targets, err := chooseTargets(opts)
 	if err != nil {
 		return err
@@ -228,12 +244,30 @@ func runCases(ctx context.Context, out, errOut io.Writer, opts runOptions, cases
 		Seed: opts.seed, Level: opts.sel.Level, Repeat: opts.repeat, Jobs: opts.jobs,
 		Timeout: opts.timeout, Set: set, Against: opts.vs,
 	}
-	if !opts.quiet {
-		p := newProgress(errOut)
-		defer p.done()
-		ropts.Progress = p.update
+	if opts.host != nil {
+		if err := lock(ctx, errOut, opts.host, targets); err != nil {
+			return err
+		}
+	}
+	h, err := header(opts, cases, targets)
+	if err != nil {
+		return err
+	}
+	k, err := opts.keep(h, errOut)
+	if err != nil {
+		return err
+	}
+	defer k.close()
+	p := newProgress(errOut)
+	ropts.Prior = k.prior
+	ropts.Progress = func(u runner.Progress) {
+		k.add(u)
+		if !opts.quiet {
+			p.update(u)
+		}
 	}
 	r, err := runner.Execute(ctx, cases, targets, ropts)
+	p.done() // before the report, which may share the terminal
 	interrupted := errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {
 		return firstOf(err)
@@ -252,8 +286,13 @@ func runCases(ctx context.Context, out, errOut io.Writer, opts runOptions, cases
 		return err
 	}
 	if interrupted {
-		return fmt.Errorf("interrupted: %d of %d cases were run", len(casesOf(r)), len(cases))
+		how := ""
+		if k.journal != nil {
+			how = "; --resume goes on"
+		}
+		return fmt.Errorf("interrupted: %d of %d cases were run%s", len(casesOf(r)), len(cases), how)
 	}
+	k.finish()
 	err = outcome(r)
 	if changes != nil {
 		if worse := regressed(changes); worse != nil && exitCode(err) == exitFail {

@@ -204,7 +204,7 @@ func TestInterrupted(t *testing.T) {
 	})
 	file := filepath.Join(t.TempDir(), "r.json")
 	code, stdout, stderr := runFake(t, ctx, runOptions{jobs: 1, rendering: rendering{outputs: []string{file}}}, slow)
-	if code != exitError || !strings.Contains(stdout, "1 pass, 0 warn, 0 FAIL, 0 unverified") || !strings.HasSuffix(stderr, "interrupted: 1 of 3 cases were run\n") {
+	if code != exitError || !strings.Contains(stdout, "1 pass, 0 warn, 0 FAIL, 0 unverified") || !strings.HasSuffix(stderr, "interrupted: 1 of 3 cases were run; --resume goes on\n") {
 		t.Errorf("got code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	if r := readRun(t, file); len(r.Results) != 1 {
@@ -290,7 +290,8 @@ func TestStepSummary(t *testing.T) {
 // Without a terminal progress is a line per op, and --quiet has none.
 func TestProgress(t *testing.T) {
 	_, _, stderr := runFake(t, t.Context(), runOptions{}, right)
-	if !strings.HasPrefix(stderr, "double: 3 pass, 0 warn, 0 FAIL, 0 unverified (3 of 3 cases, ") || strings.Count(stderr, "\n") != 1 {
+	if !strings.HasPrefix(stderr, "double: 3 pass, 0 warn, 0 FAIL, 0 unverified (3 of 3 cases, ") ||
+		!strings.Contains(stderr, "\n3 cases in ") || !strings.HasSuffix(stderr, "/s\n") || strings.Count(stderr, "\n") != 2 {
 		t.Errorf("got stderr %q", stderr)
 	}
 	if _, _, stderr = runFake(t, t.Context(), runOptions{quiet: true}, right); stderr != "" {
@@ -311,11 +312,15 @@ func TestLiveLine(t *testing.T) {
 	p.done()
 	p.done()
 	// The second comes too soon after the first; the last always shows.
-	want := "\r\x1b[Krope_i: 1 of 4 cases, 16.7/s," + "\r\x1b[Krope_i: 3 of 4 cases, 16.7/s," + "\r\x1b[Krope_i: 4 of 4 cases, 16.7/s" + "\r\x1b[K"
+	want := "\r\x1b[Krope_i: 1 of 4 cases, 16.7/s," + "\r\x1b[Krope_i: 3 of 4 cases, 16.7/s," + "\r\x1b[Krope_i: 4 of 4 cases, 16.7/s" + "\r\x1b[K" + "4 cases in 200ms, 16.7/s\n"
 	if got := b.String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := liveLine("op", 1, 4, time.Second), "op: 1 of 4 cases, 1.0/s, 3s left"; got != want {
+	if got, want := liveLine("op", runner.Progress{Done: 1, Total: 4}, time.Second), "op: 1 of 4 cases, 1.0/s, 3s left"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	// What an earlier part of the run did is not of this one's rate.
+	if got, want := liveLine("op", runner.Progress{Done: 3, Total: 4, Prior: 2}, time.Second), "op: 3 of 4 cases, 1.0/s, 1s left"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

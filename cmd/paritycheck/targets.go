@@ -73,6 +73,9 @@ func chooseTargets(opts runOptions) ([]runner.Target, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !opts.noIsolate {
+		topts.Isolate = opts.host
+	}
 	var targets []runner.Target
 	add := func(name string) error {
 		if slices.ContainsFunc(targets, func(t runner.Target) bool { return t.Name == name }) {
@@ -170,7 +173,7 @@ func diagnose() machine {
 		usual[t.Name] = true
 	}
 	for _, name := range target.Names() {
-		if strings.HasSuffix(name, ":N") {
+		if strings.HasSuffix(name, ":N") || strings.HasSuffix(name, ":FILE") {
 			continue
 		}
 		t := listedTarget{Name: name, Default: usual[name]}

@@ -12,6 +12,7 @@ import (
 	"github.com/paritycheck/paritycheck/internal/amdgpu/sim"
 	"github.com/paritycheck/paritycheck/internal/gpu"
 	"github.com/paritycheck/paritycheck/internal/gpu/cuda"
+	"github.com/paritycheck/paritycheck/internal/gpu/isolate"
 	"github.com/paritycheck/paritycheck/internal/gpu/rocm"
 	"github.com/paritycheck/paritycheck/internal/runner"
 	"github.com/paritycheck/paritycheck/kernels"
@@ -29,6 +30,19 @@ type Options struct {
 	// HIPRTC runs this program as the compiler of HIP sources for AMD
 	// devices that no prebuilt object fits.
 	HIPRTC rocm.Compiler
+	// Isolate, if not nil, drives GPUs in child processes.
+	Isolate *isolate.Host
+}
+
+// hardware makes t the target of a GPU. direct opens it in this process,
+// where compiler is what compiles its modules.
+func (o *Options) hardware(t runner.Target, place, compiler string, direct func() (gpu.Device, error)) runner.Target {
+	t.Exclusive, t.Place, t.Open = true, place, direct
+	if o.Isolate != nil {
+		t.Reopens = true
+		t.Open = func() (gpu.Device, error) { return o.Isolate.Open(place, compiler) }
+	}
+	return t
 }
 
 // Parse returns the target called name: hip@ARCH for an interpreted
@@ -51,9 +65,9 @@ func Parse(name string, opts Options) (runner.Target, error) {
 	case side == "hip" && backend == "rocm" && numbered:
 		return rocmTarget(name, n, opts), nil
 	case side == "hip" && backend == "cuda" && numbered:
-		return cudaTarget(name, runner.HIP, kernels.HIPNV, n), nil
+		return cudaTarget(name, runner.HIP, kernels.HIPNV, n, opts), nil
 	case side == "cuda" && backend == "cuda" && numbered:
-		return cudaTarget(name, runner.CUDA, kernels.CUDA, n), nil
+		return cudaTarget(name, runner.CUDA, kernels.CUDA, n, opts), nil
 	}
 	return runner.Target{}, fmt.Errorf("unknown target %q: must be hip@%s, or hip@rocm:N, hip@cuda:N or cuda@cuda:N with a device's number, or cuda@rec:FILE",
 		name, strings.Join(interpreted, ", hip@"))
@@ -121,12 +135,10 @@ func emulated(arch string, opts Options) runner.Target {
 // fit the architecture, and compiled by hiprtc elsewhere.
 func rocmTarget(name string, n int, opts Options) runner.Target {
 	flags := kernels.Flags(kernels.HIP)
-	return runner.Target{
-		Name:      name,
-		Side:      runner.HIP,
-		Exclusive: true,
-		Flags:     strings.Join(flags, " "),
-		Open:      func() (gpu.Device, error) { return rocm.Open(n, "") },
+	t := runner.Target{
+		Name:  name,
+		Side:  runner.HIP,
+		Flags: strings.Join(flags, " "),
 		Image: func(dev gpu.Device, family string) ([]byte, error) {
 			arch := dev.Info().Arch // gfx90a:sramecc+:xnack-
 			base, _, _ := strings.Cut(arch, ":")
@@ -143,25 +155,19 @@ func rocmTarget(name string, n int, opts Options) runner.Target {
 			})
 		},
 	}
+	return opts.hardware(t, fmt.Sprintf("rocm:%d", n), "", func() (gpu.Device, error) { return rocm.Open(n, "") })
 }
 
 // cudaTarget is an NVIDIA GPU, running the sources of a dialect. NVRTC
 // compiles them; where it is absent the CUDA ones come as PTX, and the
 // HIP ones cannot run.
-func cudaTarget(name string, side runner.Side, dialect string, n int) runner.Target {
+func cudaTarget(name string, side runner.Side, dialect string, n int, opts Options) runner.Target {
 	flags := kernels.Flags(dialect)
 	nvrtc, missing := cuda.OpenNVRTC()
-	return runner.Target{
-		Name:      name,
-		Side:      side,
-		Exclusive: true,
-		Flags:     strings.Join(flags, " "),
-		Open: func() (gpu.Device, error) {
-			if missing != nil && dialect != kernels.CUDA {
-				return nil, fmt.Errorf("compiling HIP for NVIDIA: %w", missing)
-			}
-			return cuda.Open(n, nvrtc)
-		},
+	t := runner.Target{
+		Name:  name,
+		Side:  side,
+		Flags: strings.Join(flags, " "),
 		Image: func(dev gpu.Device, family string) ([]byte, error) {
 			if missing != nil {
 				return kernels.PTX(family)
@@ -179,6 +185,15 @@ func cudaTarget(name string, side runner.Side, dialect string, n int) runner.Tar
 			})
 		},
 	}
+	var compiler string
+	if missing == nil {
+		compiler = nvrtc.Version()
+	}
+	t = opts.hardware(t, fmt.Sprintf("cuda:%d", n), compiler, func() (gpu.Device, error) { return cuda.Open(n, nvrtc) })
+	if missing != nil && dialect != kernels.CUDA {
+		t.Open = func() (gpu.Device, error) { return nil, fmt.Errorf("compiling HIP for NVIDIA: %w", missing) }
+	}
+	return t
 }
 
 // source returns a family's source as compilers take it.

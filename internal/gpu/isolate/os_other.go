@@ -9,6 +9,8 @@ import (
 
 // There are no drivers to bind here; see the file for unix.
 
+const noFollow = 0
+
 func ownGroup(*exec.Cmd)                    {}
 func killedOutside(*os.ProcessState) bool   { return false }
 func tryLock(*os.File) (ok bool, err error) { return true, nil }

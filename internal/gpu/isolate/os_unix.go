@@ -20,6 +20,10 @@ func killedOutside(s *os.ProcessState) bool {
 	return ok && w.Signaled() && (w.Signal() == syscall.SIGKILL || w.Signal() == syscall.SIGTERM)
 }
 
+// noFollow keeps a link that somebody put into a folder of all users from
+// being opened.
+const noFollow = syscall.O_NOFOLLOW
+
 // tryLock locks f for this process and for those that inherit it.
 func tryLock(f *os.File) (bool, error) {
 	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
