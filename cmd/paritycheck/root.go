@@ -112,6 +112,7 @@ Exit codes:
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	cmd.AddCommand(
 		newRunCmd(doRun),
+		newBenchCmd(doBench),
 		newListCmd(),
 		newExplainCmd(doExplain),
 		newInputsCmd(doInputs),

@@ -49,6 +49,7 @@ type runOptions struct {
 	host      *isolate.Host // nil: the targets have no GPU
 
 	emulation emulation
+	time      bool
 
 	given []string // the flags that decide the results, as given, for the report
 }
@@ -119,6 +120,7 @@ argument of the launch alone.`,
 	f.IntVar(&opts.repeat, "repeat", 2, "launch each case `n` times, at least 2")
 	f.IntVar(&opts.jobs, "jobs", 0, "run `n` cases at a time; 0 is one for each processor")
 	f.DurationVar(&opts.timeout, "timeout", 5*time.Minute, "give up a case on a target after this `time`; 0 is never")
+	f.BoolVar(&opts.time, "time", false, "time what passed, too, on targets with a clock; bench has sizes fit for that")
 	f.BoolVar(&opts.strict, "strict", false, "let warnings fail")
 	f.StringSliceVar(&opts.require, "require", nil, "run on these `targets` too, and let cases fail that are unverified there; all means every target of the run")
 
@@ -271,6 +273,12 @@ func runCases(ctx context.Context, out, errOut io.Writer, opts runOptions, cases
 	interrupted := errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {
 		return firstOf(err)
+	}
+	if opts.time && !interrupted {
+		terr := addTimes(ctx, r, cases, targets, opts)
+		if interrupted = errors.Is(terr, context.Canceled); terr != nil && !interrupted {
+			return terr
+		}
 	}
 	r.Env.Version, r.Env.Commit = build()
 	r.Env.Flags, r.Env.Cases, r.Env.Shard = opts.given, selected, shard

@@ -40,6 +40,9 @@ integers: 0; they wrap`,
 		},
 	}
 	o.Cases = func(v Variant, level Level) []Case { return affineCases(o, v, level) }
+	o.Timed = func(v Variant, s Scale) []Timed {
+		return timed(s.hidden(), func(x extent) Case { return laid{1, x.rows, x.cols, "null", plainClass(v.T)}.on(o, v) })
+	}
 	return []*Op{o}
 }
 

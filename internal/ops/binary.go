@@ -60,6 +60,9 @@ func binaryOp(name, symbol, summary, formula, bound string) *Op {
 		o.Params[5].Type = U8
 	}
 	o.Cases = func(v Variant, level Level) []Case { return binaryCases(o, v, level) }
+	o.Timed = func(v Variant, s Scale) []Timed {
+		return timed(s.hidden(), func(x extent) Case { return laid{1, x.rows, x.cols, "null", plainClass(v.T)}.on(o, v) })
+	}
 	return o
 }
 
@@ -141,7 +144,7 @@ func bindBinary(c *Case, r *Rand) *Problem {
 	// each calls f for every output element, with its elements of x and y.
 	// A y that several share keeps what the last gives it.
 	each := func(f func(i, ix, iy int)) {
-		for i := range n {
+		for i := range min(n, tile) { // of more, the rest repeats
 			f(i, ls[0].at(i), ls[1].at(i))
 		}
 	}

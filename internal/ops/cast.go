@@ -45,6 +45,9 @@ What compiled kernels are known to give (numerics.md 5.5):
 		}
 	}
 	o.Cases = func(v Variant, level Level) []Case { return castCases(o, v, level) }
+	o.Timed = func(v Variant, s Scale) []Timed {
+		return timed(s.hidden(), func(x extent) Case { return laid{1, x.rows, x.cols, "null", castClasses(v, Fast)[0]}.on(o, v) })
+	}
 	return []*Op{o}
 }
 

@@ -49,6 +49,21 @@ func fillOps() []*Op {
 		o.Family, o.Module, o.Parity, o.Bound = "fill", "fill", E0, bound
 		o.Variants = variants
 		o.Cases = func(v Variant, level Level) []Case { return cases[k](o, v, level) }
+		o.Timed = func(v Variant, s Scale) []Timed {
+			return timed(s.hidden(), func(x extent) Case {
+				c := Case{Op: o, Variant: v, Class: constants(v)[0]}
+				switch o.Name {
+				case "fill":
+					c.Dims = []Dim{D("n", x.rows*x.cols), D("offset", 0)}
+				case "copy2d": // into rows twice as long, as a concatenation does
+					c.Class = "mixed"
+					c.Dims = []Dim{D("d1", x.rows), D("d2", x.cols), D("src_s", x.cols), D("dst_s", 2*x.cols), D("offset", 0)}
+				default:
+					c = laid{1, x.rows, x.cols, "null", c.Class}.on(o, v)
+				}
+				return c
+			})
+		}
 		o.Work = func(p *Problem) (bytes, flops int64) {
 			if p.Case.Op.Name == "copy2d" {
 				return 2 * int64(p.Case.Dim("d1")*p.Case.Dim("d2")*p.Case.Variant.T.Size()), 0

@@ -73,6 +73,9 @@ each rounded to the element type, by one thread for each output column (numerics
 		}
 	}
 	o.Cases = func(v Variant, level Level) []Case { return indexingCases(o, v, level) }
+	o.Timed = func(v Variant, s Scale) []Timed {
+		return timed(s.lookups(), func(x extent) Case { return indexingCase(o, v, indexingExtent(o, v, x), "random") })
+	}
 	o.Bind, o.Expect, o.Trace = bindIndexing, expectIndexing, traceIndexing
 	o.Work = func(p *Problem) (bytes, flops int64) {
 		size := int64(p.Case.Variant.T.Size())
@@ -124,11 +127,33 @@ func indexingCases(o *Op, v Variant, level Level) []Case {
 		if v.I == tensor.U8 && p.dim > 255 {
 			continue // 255 is the sentinel, so that row 255 cannot be named
 		}
-		cases = append(cases, Case{Op: o, Variant: v, Class: p.class, Dims: []Dim{
-			D("left", p.left), D("dim", p.dim), D("n", p.n), D("right", p.right),
-		}})
+		cases = append(cases, indexingCase(o, v, p.indexingSize, p.class))
 	}
 	return cases
+}
+
+func indexingCase(o *Op, v Variant, s indexingSize, class string) Case {
+	return Case{Op: o, Variant: v, Class: class, Dims: []Dim{
+		D("left", s.left), D("dim", s.dim), D("n", s.n), D("right", s.right),
+	}}
+}
+
+// indexingExtent is how an op meets rows of a table: index_select and
+// index_add by whole rows, gather by an element of each of its rows, and
+// the scatters along columns, which a thread each goes down.
+func indexingExtent(o *Op, v Variant, x extent) indexingSize {
+	s := indexingSize{1, max(x.from, 1), x.rows, x.cols}
+	switch o.Name {
+	case "gather":
+		s = indexingSize{x.rows, x.cols, x.cols, 1}
+	case "scatter", "scatter_add", "index_add":
+		s.n = min(x.rows, 256)
+		s.left, s.dim = max(x.rows/s.n, 1), s.n
+	}
+	if v.I == tensor.U8 {
+		s.dim = min(s.dim, 255) // 255 is the sentinel
+	}
+	return s
 }
 
 func bindIndexing(c *Case, r *Rand) *Problem {
@@ -204,18 +229,13 @@ func values(d tensor.DType, r *Rand, shape ...int) *tensor.Tensor {
 			return r.Normal()
 		})
 	}
-	t := tensor.New(d, shape...)
-	for i := range t.Len() {
-		t.SetBits(i, r.Uint64())
-	}
-	return t
+	return generateBits(d, shape, func(int) uint64 { return r.Uint64() })
 }
 
 // indices returns indices below dim by class. Every class but random
 // starts with what it is for.
 func indices(d tensor.DType, r *Rand, class string, dim int, shape []int) *tensor.Tensor {
-	t := tensor.New(d, shape...)
-	for i := range t.Len() {
+	return generateBits(d, shape, func(i int) uint64 {
 		j := r.IntN(dim)
 		switch class {
 		case "ends":
@@ -226,13 +246,11 @@ func indices(d tensor.DType, r *Rand, class string, dim int, shape []int) *tenso
 			j = dim - 1 - i%dim
 		case "sentinel":
 			if i%3 == 0 {
-				t.SetBits(i, sentinel(d))
-				continue
+				return sentinel(d)
 			}
 		}
-		t.SetBits(i, uint64(j))
-	}
-	return t
+		return uint64(j)
+	})
 }
 
 // sentinel is the largest value of an index type.

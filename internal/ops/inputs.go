@@ -77,9 +77,32 @@ func signedZeros(d tensor.DType, r *Rand, shape ...int) *tensor.Tensor {
 
 // generate fills a tensor from f, called in order.
 func generate(d tensor.DType, shape []int, f func(i int) float64) *tensor.Tensor {
-	t := tensor.New(d, shape...)
-	for i := range t.Len() {
+	t := newInput(d, shape)
+	for i := range t.Distinct() {
 		t.SetFloat(i, f(i))
+	}
+	return t
+}
+
+// generateBits fills a tensor from the low bits of f, called in order.
+func generateBits(d tensor.DType, shape []int, f func(i int) uint64) *tensor.Tensor {
+	t := newInput(d, shape)
+	for i := range t.Distinct() {
+		t.SetBits(i, f(i))
+	}
+	return t
+}
+
+// tile is how many elements an input has that are drawn. Only cases for
+// timing have more, which repeat them: drawing them all would take longer
+// than the measurement. It is a multiple of no common row length, so that
+// rows differ.
+const tile = 1<<20 - 3
+
+func newInput(d tensor.DType, shape []int) *tensor.Tensor {
+	t := tensor.New(d, shape...)
+	if t.Len() > tile {
+		t.Period = tile
 	}
 	return t
 }

@@ -54,6 +54,9 @@ func normOp(o *Op) *Op {
 	o.Variants = floats()
 	o.Cases = func(v Variant, level Level) []Case { return normCases(o, v, level) }
 	o.Bind, o.Expect, o.Trace = bindNorm, expectNorm, traceNorm
+	o.Timed = func(v Variant, s Scale) []Timed {
+		return timed(s.hidden(), func(x extent) Case { return normCase(o, v, normPick{x.rows, x.cols, 3, "normal"}) })
+	}
 	o.Work = func(p *Problem) (bytes, flops int64) {
 		n := p.Arg("src").Buf.Len()
 		moved, perElement := 2*n, 4
@@ -132,13 +135,17 @@ func normCases(o *Op, v Variant, level Level) []Case {
 			continue
 		}
 		seen[p] = true
-		c := Case{Op: o, Variant: v, Class: p.class, Dims: []Dim{D("rows", p.rows), D("n", p.n), choice("alpha", p.gain&1 != 0)}}
-		if o.Name == "layer_norm" {
-			c.Dims = append(c.Dims, choice("beta", p.gain&2 != 0))
-		}
-		cases = append(cases, c)
+		cases = append(cases, normCase(o, v, p))
 	}
 	return cases
+}
+
+func normCase(o *Op, v Variant, p normPick) Case {
+	c := Case{Op: o, Variant: v, Class: p.class, Dims: []Dim{D("rows", p.rows), D("n", p.n), choice("alpha", p.gain&1 != 0)}}
+	if o.Name == "layer_norm" {
+		c.Dims = append(c.Dims, choice("beta", p.gain&2 != 0))
+	}
+	return c
 }
 
 // choice is a Dim for a pointer that may be null.

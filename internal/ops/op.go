@@ -47,6 +47,9 @@ type Op struct {
 	// Trace names the inputs that output element i depends on, with their
 	// values, for a report of that element. It may be nil.
 	Trace func(p *Problem, i int) []Input
+	// Timed lists the cases that stand for a scale, for timing; none where
+	// the op does not occur at it.
+	Timed func(v Variant, s Scale) []Timed
 	// Work gives the bytes a perfect kernel moves and the operations it
 	// does, for rates.
 	Work func(p *Problem) (bytes, flops int64)

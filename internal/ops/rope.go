@@ -53,6 +53,11 @@ rounds it gives an infinity or NaN: allowed there. (numerics.md 4.2)`,
 		},
 	}
 	o.Cases = func(v Variant, level Level) []Case { return ropeCases(o, v, level) }
+	o.Timed = func(v Variant, s Scale) []Timed {
+		return timed(s.heads(), func(x extent) Case {
+			return ropeCase(o, v, "normal", 1, x.cols/headDim, x.rows, headDim, 2)
+		})
+	}
 	return o
 }
 
@@ -89,13 +94,18 @@ func ropeCases(o *Op, v Variant, level Level) []Case {
 			use = []string{"normal", "loguniform", "cancel", "zeros", "subnormal", "special"}
 		}
 		for _, class := range use {
-			cases = append(cases, Case{Op: o, Variant: v, Class: class, Dims: []Dim{
-				D("b", s.b), D("h", s.h), D("t", s.t), D("d", s.d),
-				{Name: "cos", Value: int64(s.cos), Text: map[int]string{2: "2d", 3: "3d"}[s.cos]},
-			}})
+			cases = append(cases, ropeCase(o, v, class, s.b, s.h, s.t, s.d, s.cos))
 		}
 	}
 	return cases
+}
+
+// ropeCase has one table for all batches, or one for each where cos is 3.
+func ropeCase(o *Op, v Variant, class string, b, h, t, d, cos int) Case {
+	return Case{Op: o, Variant: v, Class: class, Dims: []Dim{
+		D("b", b), D("h", h), D("t", t), D("d", d),
+		{Name: "cos", Value: int64(cos), Text: map[int]string{2: "2d", 3: "3d"}[cos]},
+	}}
 }
 
 func bindRope(c *Case, r *Rand) *Problem {

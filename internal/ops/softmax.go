@@ -38,6 +38,11 @@ N, eta: the type's smallest normal and subnormal; rnd: half a unit in the last p
 		},
 	}
 	o.Cases = func(v Variant, level Level) []Case { return softmaxCases(o, v, level) }
+	o.Timed = func(v Variant, s Scale) []Timed {
+		return timed(s.scores(), func(x extent) Case {
+			return Case{Op: o, Variant: v, Class: "normal", Dims: []Dim{D("rows", x.rows), D("n", x.cols)}}
+		})
+	}
 	return []*Op{o}
 }
 

@@ -32,6 +32,11 @@ atomic additions to global memory flush subnormals on NVIDIA. (numerics.md 4.1, 
 		},
 	}
 	o.Cases = func(v Variant, level Level) []Case { return sumCases(o, v, level) }
+	o.Timed = func(v Variant, s Scale) []Timed {
+		return timed(s.hidden(), func(x extent) Case {
+			return sumCase(o, v, 1, x.rows, x.cols, "c", "abc", "normal")
+		})
+	}
 	return o
 }
 
@@ -87,13 +92,17 @@ func sumCases(o *Op, v Variant, level Level) []Case {
 			continue
 		}
 		seen[p] = true
-		cases = append(cases, Case{Op: o, Variant: v, Class: p.class, Dims: []Dim{
-			D("a", p.a), D("b", p.b), D("c", p.c),
-			{Name: "over", Value: int64(sumMasks[p.over]), Text: p.over},
-			{Name: "stored", Value: map[string]int64{"abc": 0, "cab": 1}[p.order], Text: p.order},
-		}})
+		cases = append(cases, sumCase(o, v, p.a, p.b, p.c, p.over, p.order, p.class))
 	}
 	return cases
+}
+
+func sumCase(o *Op, v Variant, a, b, c int, over, order, class string) Case {
+	return Case{Op: o, Variant: v, Class: class, Dims: []Dim{
+		D("a", a), D("b", b), D("c", c),
+		{Name: "over", Value: int64(sumMasks[over]), Text: over},
+		{Name: "stored", Value: map[string]int64{"abc": 0, "cab": 1}[order], Text: order},
+	}}
 }
 
 // kept is the number of outputs.

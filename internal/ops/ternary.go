@@ -30,6 +30,11 @@ func ternaryOps() []*Op {
 		}
 	}
 	o.Cases = func(v Variant, level Level) []Case { return whereCases(o, v, level) }
+	o.Timed = func(v Variant, s Scale) []Timed {
+		return timed(s.scores(), func(x extent) Case {
+			return laid{1, x.rows, x.cols, "contiguous+contiguous+contiguous", "random"}.on(o, v)
+		})
+	}
 	return []*Op{o}
 }
 
@@ -69,9 +74,9 @@ func whereCases(o *Op, v Variant, level Level) []Case {
 func bindWhere(c *Case, r *Rand) *Problem {
 	p, ls := bindElementwise(c, "info", "ids", "t", "f")
 	dt, it := c.Variant.T, c.Variant.I
-	ids := tensor.New(it, ls[0].storage)
+	ids := newInput(it, []int{ls[0].storage})
 	top := uint64(1) << (8*it.Size() - 1)
-	for i := range ids.Len() {
+	for i := range ids.Distinct() {
 		if c.Class == "none" || c.Class != "all" && i%2 == 1 {
 			continue
 		}
@@ -88,7 +93,7 @@ func bindWhere(c *Case, r *Rand) *Problem {
 	}
 	// Conditions alternate where they lie; shuffled, they do not in the output.
 	if c.Class != "all" && c.Class != "none" {
-		for i := ids.Len() - 1; i > 1; i-- {
+		for i := ids.Distinct() - 1; i > 1; i-- {
 			j := 1 + r.IntN(i)
 			a, b := ids.Bits(i), ids.Bits(j)
 			ids.SetBits(i, b)

@@ -138,24 +138,38 @@ func unaryOp(f *unary) *Op {
 		o.Variants = append(o.Variants, Variant{T: tensor.I64}, Variant{T: tensor.U32}, Variant{T: tensor.U8})
 	}
 	o.Cases = func(v Variant, level Level) []Case { return unaryCases(o, f, v, level) }
+	o.Timed = func(v Variant, s Scale) []Timed {
+		var param float64
+		if f.param != "" {
+			param = f.params[0]
+		}
+		return timed(s.inner(), func(x extent) Case {
+			return unaryCase(o, f, v, x.rows*x.cols, "null", "normal", param)
+		})
+	}
 	return o
+}
+
+// unaryCase is a case of n elements, or of the layout's own number.
+func unaryCase(o *Op, f *unary, v Variant, n int, where, class string, param float64) Case {
+	k := slices.IndexFunc(layouts, func(l layout) bool { return l.name == where })
+	if layouts[k].dims != nil {
+		n = layouts[k].size()
+	}
+	c := Case{Op: o, Variant: v, Class: class, Dims: []Dim{D("n", n), {Name: "layout", Value: int64(k), Text: where}}}
+	if f.param != "" {
+		// The value stands for itself in the name; its place in the
+		// table is what Bind looks up.
+		i := slices.IndexFunc(f.params, func(p float64) bool { return p == param || p != p && param != param })
+		c.Dims = append(c.Dims, Dim{Name: f.param, Value: int64(i), Text: strconv.FormatFloat(param, 'g', -1, 64)})
+	}
+	return c
 }
 
 func unaryCases(o *Op, f *unary, v Variant, level Level) []Case {
 	var cases []Case
 	add := func(n int, where, class string, param float64) {
-		k := slices.IndexFunc(layouts, func(l layout) bool { return l.name == where })
-		if layouts[k].dims != nil {
-			n = layouts[k].size()
-		}
-		c := Case{Op: o, Variant: v, Class: class, Dims: []Dim{D("n", n), {Name: "layout", Value: int64(k), Text: where}}}
-		if f.param != "" {
-			// The value stands for itself in the name; its place in the
-			// table is what Bind looks up.
-			i := slices.IndexFunc(f.params, func(p float64) bool { return p == param || p != p && param != param })
-			c.Dims = append(c.Dims, Dim{Name: f.param, Value: int64(i), Text: strconv.FormatFloat(param, 'g', -1, 64)})
-		}
-		cases = append(cases, c)
+		cases = append(cases, unaryCase(o, f, v, n, where, class, param))
 	}
 	param := func(i int) float64 {
 		if f.param == "" {

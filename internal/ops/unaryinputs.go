@@ -9,11 +9,7 @@ import (
 // unaryInputs returns n inputs of a class.
 func unaryInputs(f *unary, class string, d tensor.DType, r *Rand, n int) *tensor.Tensor {
 	if !d.IsFloat() {
-		t := tensor.New(d, n)
-		for i := range n {
-			t.SetBits(i, r.Uint64())
-		}
-		return t
+		return generateBits(d, []int{n}, func(int) uint64 { return r.Uint64() })
 	}
 	// One in eight of the inputs is negative where that gives NaN.
 	sign := func(x float64) float64 {
@@ -39,11 +35,7 @@ func unaryInputs(f *unary, class string, d tensor.DType, r *Rand, n int) *tensor
 		}
 		return generate(d, []int{n}, func(int) float64 { return sign(clip(d, r.LogUniform(lo, hi))) })
 	case "bits":
-		t := tensor.New(d, n)
-		for i := range n {
-			t.SetBits(i, r.Uint64())
-		}
-		return t
+		return generateBits(d, []int{n}, func(int) uint64 { return r.Uint64() })
 	case "edges":
 		list := edges(f, d, Fast)
 		if len(list) != n {

@@ -33,18 +33,27 @@ w is dimension 2 and h dimension 3, as candle's kernel calls them; info has the 
 		},
 	}
 	o.Cases = func(v Variant, level Level) []Case { return upsampleCases(o, v, level) }
+	o.Timed = func(v Variant, s Scale) []Timed {
+		return timed(s.images(), func(x extent) Case {
+			return upsampleCase(o, v, upsampleSize{x.from, x.rows, x.cols / 2, x.cols / 2, x.cols, x.cols}, "dense")
+		})
+	}
 	return []*Op{o}
 }
 
+type upsampleSize struct{ b, c, wIn, hIn, wOut, hOut int }
+
+func upsampleCase(o *Op, v Variant, s upsampleSize, layout string) Case {
+	return Case{Op: o, Variant: v, Class: "values", Dims: []Dim{
+		D("b", s.b), D("c", s.c), D("w_in", s.wIn), D("h_in", s.hIn), D("w_out", s.wOut), D("h_out", s.hOut),
+		{Name: "layout", Text: layout},
+	}}
+}
+
 func upsampleCases(o *Op, v Variant, level Level) []Case {
-	type size struct{ b, c, wIn, hIn, wOut, hOut int }
+	type size = upsampleSize
 	var cases []Case
-	add := func(s size, layout string) {
-		cases = append(cases, Case{Op: o, Variant: v, Class: "values", Dims: []Dim{
-			D("b", s.b), D("c", s.c), D("w_in", s.wIn), D("h_in", s.hIn), D("w_out", s.wOut), D("h_out", s.hOut),
-			{Name: "layout", Text: layout},
-		}})
-	}
+	add := func(s size, layout string) { cases = append(cases, upsampleCase(o, v, s, layout)) }
 	add(size{1, 1, 1, 1, 3, 5}, "dense")      // everything is one element
 	add(size{2, 3, 4, 5, 8, 15}, "dense")     // whole factors, which differ
 	add(size{0, 3, 4, 5, 8, 10}, "dense")     // nothing to do

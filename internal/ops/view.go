@@ -164,11 +164,7 @@ func axesOf(c *Case) []compare.Axis {
 // wholes returns n elements of an integer type, of both signs where it has
 // them and of every number of digits.
 func wholes(d tensor.DType, r *Rand, n int) *tensor.Tensor {
-	t := tensor.New(d, n)
-	for i := range n {
-		t.SetBits(i, integer(d, r))
-	}
-	return t
+	return generateBits(d, []int{n}, func(int) uint64 { return integer(d, r) })
 }
 
 func integer(d tensor.DType, r *Rand) uint64 {

@@ -35,6 +35,10 @@ func columns() []column {
 			text: func(r *row) string { return r.first().DType }},
 		{key: "case", raw: func(r *row) string { return r.first().Case }},
 		{key: "class", raw: func(r *row) string { return r.first().Class }},
+		{key: "size", name: "size",
+			raw:  func(r *row) string { return r.first().Size },
+			text: func(r *row) string { return dash(r.first().Size) },
+			when: func(r *row) bool { return r.first().Size != "" }},
 		{key: "target", name: "target",
 			raw:  func(r *row) string { return r.first().Target },
 			text: func(r *row) string { return r.first().Target }},
@@ -43,6 +47,7 @@ func columns() []column {
 			text: func(r *row) string { return dash(against(r)) },
 			when: func(r *row) bool { return against(r) != "" }},
 		{key: "cases", name: "cases", right: true,
+			when: judgedOrPlain,
 			text: func(r *row) string {
 				if r.compared < len(r.results) {
 					return fmt.Sprintf("%d of %d", r.compared, len(r.results))
@@ -54,14 +59,17 @@ func columns() []column {
 			text: func(r *row) string { return string(r.status) }},
 		{key: "verdict", name: "verdict",
 			raw:  func(r *row) string { return r.verdict },
-			text: func(r *row) string { return dash(r.verdict) }},
+			text: func(r *row) string { return dash(r.verdict) },
+			when: judgedOrPlain},
 		{key: "share", name: "of bound", right: true,
 			raw:  diff(func(d *compare.Diff) compare.Num { return d.Share }),
-			text: func(r *row) string { return r.ifJudged(shareText(r.share)) }},
+			text: func(r *row) string { return r.ifJudged(shareText(r.share)) },
+			when: judgedOrPlain},
 		{key: "share_likely", raw: diff(func(d *compare.Diff) compare.Num { return d.ShareLikely })},
 		{key: "max_ulp", name: "max ulp", right: true,
 			raw:  diff(func(d *compare.Diff) compare.Num { return d.MaxULP }),
-			text: func(r *row) string { return r.ifJudged(ulpText(r.ulp)) }},
+			text: func(r *row) string { return r.ifJudged(ulpText(r.ulp)) },
+			when: judgedOrPlain},
 		{key: "p50_ulp", raw: diff(func(d *compare.Diff) compare.Num { return d.P50ULP })},
 		{key: "p99_ulp", raw: diff(func(d *compare.Diff) compare.Num { return d.P99ULP })},
 		{key: "rms_ulp", raw: diff(func(d *compare.Diff) compare.Num { return d.RMSULP })},
@@ -94,6 +102,20 @@ func columns() []column {
 			},
 			when: func(r *row) bool { return r.timed != nil }},
 		{key: "samples", raw: func(r *row) string { return strconv.Itoa(len(r.first().Samples)) }},
+		timing("time_low_s", "", func(t *runner.Timing) float64 { return t.Low }, nil),
+		timing("time_high_s", "", func(t *runner.Timing) float64 { return t.High }, nil),
+		timing("time_noise", "±", func(t *runner.Timing) float64 { return (t.High - t.Low) / (2 * t.Median) }, percent),
+		timing("batch_s", "batch", func(t *runner.Timing) float64 { return t.BatchMedian }, secondsText),
+		timing("batch_low_s", "", func(t *runner.Timing) float64 { return t.BatchLow }, nil),
+		timing("batch_high_s", "", func(t *runner.Timing) float64 { return t.BatchHigh }, nil),
+		{key: "stop", raw: func(r *row) string {
+			if r.timing() == nil {
+				return ""
+			}
+			return r.timing().Stop
+		}},
+		timing("clock_mhz", "", func(t *runner.Timing) float64 { return float64(t.Clock) }, nil),
+		timing("drift", "", func(t *runner.Timing) float64 { return t.Drift }, nil),
 		{key: "bytes", raw: func(r *row) string { return positive(r.first().Bytes) }},
 		{key: "flops", raw: func(r *row) string { return positive(r.first().Flops) }},
 		{key: "bytes_per_s", name: "GB/s", right: true,
@@ -110,6 +132,8 @@ func columns() []column {
 				return "-"
 			},
 			when: func(r *row) bool { return r.timed != nil }},
+		timing("of_copy", "of copy", func(t *runner.Timing) float64 { return t.OfCopy }, percent),
+		timing("of_roofline", "of roofline", func(t *runner.Timing) float64 { return t.OfRoofline }, percent),
 		counter("instructions", "instructions", func(c *gpu.Counters) float64 {
 			var n int64
 			for _, v := range c.Inst {
@@ -124,9 +148,44 @@ func columns() []column {
 		{key: "findings", raw: func(r *row) string { return strings.Join(checks(r.first().Findings), " ") }},
 		{key: "fault", raw: func(r *row) string { return r.first().Fault }},
 		{key: "skipped", raw: func(r *row) string { return r.first().Skipped }},
+		{key: "untimed", raw: func(r *row) string { return r.first().Untimed }},
 		{key: "warnings", raw: func(r *row) string { return strings.Join(warningCodes(r.first()), " ") }},
 		{key: "output_sha256", raw: func(r *row) string { return r.first().OutputHash }},
 	}
+}
+
+// judgedOrPlain tells rows of a run that judges from those of cases that
+// are timed alone.
+func judgedOrPlain(r *row) bool { return r.judged > 0 || r.first().Size == "" }
+
+// timing is a column of how a result was timed. A zero is not known.
+// Without text it is not in tables.
+func timing(key, name string, of func(*runner.Timing) float64, text func(float64) string) column {
+	value := func(r *row) float64 {
+		if t := r.timing(); t != nil {
+			return of(t)
+		}
+		return 0
+	}
+	c := column{
+		key: key, name: name, right: true,
+		raw: func(r *row) string {
+			if v := value(r); v != 0 {
+				return num(v)
+			}
+			return ""
+		},
+		when: func(r *row) bool { return value(r) != 0 },
+	}
+	if text != nil {
+		c.text = func(r *row) string {
+			if v := value(r); v != 0 {
+				return text(v)
+			}
+			return "-"
+		}
+	}
+	return c
 }
 
 // counter is a column of the interpreter's counters. A NaN is a ratio of
@@ -231,6 +290,11 @@ func match(f func(m *compare.Match) string) func(r *row) string {
 
 func warningCodes(r *runner.Result) []string {
 	var codes []string
+	if r.Timing != nil {
+		for _, w := range r.Timing.Warnings {
+			codes = append(codes, w.Code)
+		}
+	}
 	if r.Judgement != nil {
 		for _, w := range r.Judgement.Warnings {
 			codes = append(codes, w.Code)
@@ -330,9 +394,9 @@ func equalText(equal, n int) string {
 func secondsText(s float64) string {
 	switch {
 	case s >= 1:
-		return fmt.Sprintf("%.3gs", s)
+		return fmt.Sprintf("%.4gs", s)
 	case s >= 1e-3:
-		return fmt.Sprintf("%.3gms", 1e3*s)
+		return fmt.Sprintf("%.4gms", 1e3*s)
 	}
-	return fmt.Sprintf("%.3gµs", 1e6*s)
+	return fmt.Sprintf("%.4gµs", 1e6*s)
 }

@@ -33,7 +33,7 @@ type detail struct {
 }
 
 func newDocument(run *runner.Run, opts Options) *document {
-	d := &document{config: settings(&run.Env), rows: byTarget(run), tally: Count(run)}
+	d := &document{config: settings(&run.Env, opts), rows: byTarget(run), tally: Count(run)}
 	d.cols = tableColumns(d.rows, opts)
 	d.marks = make([][]int, len(d.rows))
 	n := notes{at: map[string]int{}}
@@ -52,7 +52,7 @@ func newDocument(run *runner.Run, opts Options) *document {
 
 // settings describes the environment. Targets that share a value share a
 // line.
-func settings(env *runner.Env) []setting {
+func settings(env *runner.Env, opts Options) []setting {
 	var s []setting
 	add := func(key, value string) {
 		if value != "" {
@@ -98,6 +98,12 @@ func settings(env *runner.Env) []setting {
 		}
 		add(t.Name, strings.Join(parts, ", "))
 	}
+	for _, t := range env.Targets {
+		add("copy of "+t.Name, copyText(t.Copy))
+		if opts.Counters && t.Modules != nil {
+			add("modules of "+t.Name, fmt.Sprintf("%d loaded, %d cases found theirs loaded", t.Modules.Loads, t.Modules.Hits))
+		}
+	}
 	shared := func(what string, of func(*runner.TargetInfo) string) {
 		var values []string
 		names := map[string][]string{}
@@ -131,6 +137,22 @@ func settings(env *runner.Env) []setting {
 		return strings.Join(parts, ", ")
 	})
 	return s
+}
+
+// copyText says how fast a target copies memory and by what.
+func copyText(b *runner.Bandwidth) string {
+	if b == nil || b.Rate() == 0 {
+		return ""
+	}
+	rate := func(seconds float64) string { return fmt.Sprintf("%.0f GB/s", float64(b.Bytes)/seconds/1e9) }
+	var parts []string
+	if b.Driver > 0 {
+		parts = append(parts, rate(b.Driver)+" by the driver")
+	}
+	if b.Kernel > 0 {
+		parts = append(parts, rate(b.Kernel)+" by the copy kernel")
+	}
+	return fmt.Sprintf("%s; shares are of the faster, %d MB read and written", strings.Join(parts, ", "), b.Bytes/1e6)
 }
 
 // notes are the footnotes of a report: reasons of skips and warnings,
@@ -174,6 +196,14 @@ func (n *notes) add(r *row) []int {
 			mark("unverified: "+why, "unverified: "+why, seen)
 		} else if res.Skipped != "" {
 			mark("required, but skipped: "+res.Skipped, "required, but skipped: "+res.Skipped, seen)
+		}
+		if res.Untimed != "" {
+			mark("untimed: "+res.Untimed, "no time: "+res.Untimed, seen)
+		}
+		if res.Timing != nil {
+			for _, w := range res.Timing.Warnings {
+				mark("timing: "+w.Code, w.Code+": "+w.Text, seen)
+			}
 		}
 		if res.Judgement == nil {
 			continue

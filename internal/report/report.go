@@ -93,7 +93,7 @@ func FormatOf(path string) (Format, error) {
 // Options change how a run is rendered, never what it says.
 type Options struct {
 	Color    bool // ANSI colours in the table
-	Counters bool // columns of the interpreter's counters in tables
+	Counters bool // columns of the interpreter's counters in tables, and how often modules were loaded
 
 	// Changes, if not nil, are what changed from a baseline. They follow
 	// the report in formats for people and CI systems.

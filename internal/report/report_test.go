@@ -450,9 +450,11 @@ func TestColumnKeys(t *testing.T) {
 			got = append(got, c.key)
 		}
 	}
-	want := strings.Fields(`op family kernel dtype case class target against status verdict share share_likely
+	want := strings.Fields(`op family kernel dtype case class size target against status verdict share share_likely
 		max_ulp p50_ulp p99_ulp rms_ulp bias_ulp max_abs nmse elements exact mismatches unlikely ill_conditioned undefined
-		parity_equal parity_max_ulp time_s samples bytes flops bytes_per_s instructions lanes_active coalescing global_bytes lds_conflicts findings fault skipped warnings output_sha256`)
+		parity_equal parity_max_ulp time_s samples
+		time_low_s time_high_s time_noise batch_s batch_low_s batch_high_s stop clock_mhz drift
+		bytes flops bytes_per_s of_copy of_roofline instructions lanes_active coalescing global_bytes lds_conflicts findings fault skipped untimed warnings output_sha256`)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got keys %v, want %v", got, want)
 	}

@@ -35,12 +35,15 @@ func (r *row) first() *runner.Result { return r.results[0] }
 
 // byTarget groups results by op, dtype and target, in order of appearance.
 func byTarget(run *runner.Run) []*row {
-	type key struct{ op, dtype, target string }
+	type key struct{ op, dtype, size, target string }
 	at := map[key]int{}
 	var groups [][]*runner.Result
 	for i := range run.Results {
 		r := &run.Results[i]
-		k := key{r.Op, r.DType, r.Target}
+		k := key{r.Op, r.DType, "", r.Target}
+		if r.Size != "" { // a case for timing is a row of its own
+			k.size = r.Case
+		}
 		j, ok := at[k]
 		if !ok {
 			j = len(groups)
@@ -109,6 +112,14 @@ func newRow(results ...*runner.Result) *row {
 		}
 	}
 	return r
+}
+
+// timing is how the timed case was timed, or nil.
+func (r *row) timing() *runner.Timing {
+	if r.timed == nil {
+		return nil
+	}
+	return r.timed.Timing
 }
 
 // skipped reports whether no result of the row is of a launch.

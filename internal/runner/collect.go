@@ -35,9 +35,11 @@ type session struct {
 	target  *Target
 	dev     gpu.Device
 	modules map[string]gpu.Module // by family
-	images  map[string]string     // family -> SHA-256 of the image
-	failed  map[string]error      // families whose image cannot be had
-	lost    error                 // why the device cannot be used any more
+	kernels map[string]gpu.Kernel // by symbol
+	use     ModuleUse
+	images  map[string]string // family -> SHA-256 of the image
+	failed  map[string]error  // families whose image cannot be had
+	lost    error             // why the device cannot be used any more
 }
 
 func open(t *Target) (*session, error) {
@@ -45,7 +47,10 @@ func open(t *Target) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{target: t, dev: dev, modules: map[string]gpu.Module{}, images: map[string]string{}, failed: map[string]error{}}, nil
+	return &session{
+		target: t, dev: dev, modules: map[string]gpu.Module{}, kernels: map[string]gpu.Kernel{},
+		images: map[string]string{}, failed: map[string]error{},
+	}, nil
 }
 
 func (s *session) close() error { return s.dev.Close() }
@@ -56,8 +61,15 @@ func (s *session) kernel(c *ops.Case) (gpu.Kernel, error) {
 	if err := s.failed[family]; err != nil {
 		return nil, err
 	}
+	symbol := c.Op.Kernel(c.Variant)
+	if k := s.kernels[symbol]; k != nil {
+		s.use.Hits++
+		return k, nil
+	}
 	m := s.modules[family]
-	if m == nil {
+	if m != nil {
+		s.use.Hits++
+	} else {
 		image, err := s.target.Image(s.dev, family)
 		if err == nil {
 			m, err = s.dev.Load(image)
@@ -70,8 +82,14 @@ func (s *session) kernel(c *ops.Case) (gpu.Kernel, error) {
 		sum := sha256.Sum256(image)
 		s.images[family] = hex.EncodeToString(sum[:])
 		s.modules[family] = m
+		s.use.Loads++
 	}
-	return m.Kernel(c.Op.Kernel(c.Variant))
+	k, err := m.Kernel(symbol)
+	if err != nil {
+		return nil, err
+	}
+	s.kernels[symbol] = k
+	return k, nil
 }
 
 // A region is one buffer argument on the device: red zone, contents, red
@@ -119,6 +137,9 @@ func (s *session) collect(ctx context.Context, p *ops.Problem, repeat int, sched
 	var out *region
 	for i, param := range p.Case.Op.Params {
 		a := p.Args[i]
+		if a.Buf != nil {
+			a.Buf.Expand()
+		}
 		dt := param.Type.DType(p.Case.Variant)
 		if param.Role == ops.Scalar {
 			packScalar(&args, dt, a)

@@ -101,6 +101,9 @@ func execute(t *testing.T, opts Options, cases []ops.Case, targets ...Target) *R
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i := range r.Env.Targets {
+		r.Env.Targets[i].Modules = nil // of what was launched now, not of the run
+	}
 	return r
 }
 

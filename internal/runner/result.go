@@ -38,6 +38,30 @@ type TargetInfo struct {
 	Unavailable string            `json:"unavailable,omitempty"` // why nothing ran on it
 	Images      map[string]string `json:"images,omitempty"`      // family -> SHA-256 of what was loaded
 	FlagsUsed   string            `json:"compiler_flags,omitempty"`
+	Copy        *Bandwidth        `json:"copy,omitempty"` // measured in this run
+	Modules     *ModuleUse        `json:"-"`              // of this process: a run that goes on with another's results has fewer
+}
+
+// A ModuleUse counts how often a case found its module loaded.
+type ModuleUse struct {
+	Loads int // modules
+	Hits  int // cases but the first of each module
+}
+
+// plus is the use of two sessions that together loaded so many modules: a
+// module that both loaded counts once, so that the sum is the same however
+// cases are dealt to workers and shards. Either may be nil.
+func (u *ModuleUse) plus(v *ModuleUse, loaded int) *ModuleUse {
+	uses := 0
+	for _, x := range []*ModuleUse{u, v} {
+		if x != nil {
+			uses += x.Loads + x.Hits
+		}
+	}
+	if uses == 0 {
+		return nil
+	}
+	return &ModuleUse{Loads: loaded, Hits: uses - loaded}
 }
 
 // A Result is one case on one target.
@@ -63,7 +87,10 @@ type Result struct {
 	Changes  []Change      `json:"changes,omitempty"` // arguments that --set changed
 	Findings []gpu.Finding `json:"findings,omitempty"`
 	Counters *gpu.Counters `json:"counters,omitempty"`
-	Samples  []float64     `json:"samples_s,omitempty"` // seconds per launch
+	Samples  []float64     `json:"samples_s,omitempty"` // seconds per launch, cold
+	Timing   *Timing       `json:"timing,omitempty"`    // of the samples
+	Untimed  string        `json:"untimed,omitempty"`   // why there are none though times were asked for
+	Size     string        `json:"size,omitempty"`      // that a case for timing stands for
 	Bytes    int64         `json:"bytes,omitempty"`     // that a perfect kernel moves
 	Flops    int64         `json:"flops,omitempty"`
 

@@ -296,6 +296,8 @@ func (e *execution) collect(ctx context.Context, i int, s *session, q *ops.Probl
 		}
 		e.info[i].Images[family] = h
 	}
+	e.info[i].Modules = e.info[i].Modules.plus(&s.use, len(e.info[i].Images))
+	s.use = ModuleUse{}
 	return out, err
 }
 

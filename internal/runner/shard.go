@@ -161,6 +161,7 @@ func Merge(runs []*Run) (*Run, error) {
 				t.Images[family] = sum
 			}
 		}
+		t.Copy = nil // shards have one each
 	}
 	parts := make([][][]Result, count) // shard, case, target
 	for i, r := range by {
@@ -213,6 +214,7 @@ func sameRun(a, b *Env) error {
 	for i := range a.Targets {
 		s, t := a.Targets[i], b.Targets[i]
 		s.Images, t.Images = nil, nil
+		s.Copy, t.Copy = nil, nil
 		if !reflect.DeepEqual(s, t) {
 			return fmt.Errorf("target %s is not the same: %+v and %+v", s.Name, t, s)
 		}

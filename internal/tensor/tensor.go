@@ -11,6 +11,9 @@ type Tensor struct {
 	DType DType
 	Shape []int
 	Data  []byte
+	// Period, where not 0, is how many elements Data holds: those after
+	// them are the same again, and in Data zeros until Expand.
+	Period int
 }
 
 // New returns a tensor of zeros.
@@ -53,6 +56,26 @@ func Count(shape []int) int {
 
 // Len is the number of elements.
 func (t *Tensor) Len() int { return len(t.Data) / t.DType.Size() }
+
+// Distinct is the number of elements that Data holds: all of them, or
+// the first Period.
+func (t *Tensor) Distinct() int {
+	if t.Period > 0 {
+		return t.Period
+	}
+	return t.Len()
+}
+
+// Expand repeats the first Period elements through all of Data.
+func (t *Tensor) Expand() {
+	if t.Period == 0 {
+		return
+	}
+	for n := t.Period * t.DType.Size(); n < len(t.Data); n *= 2 {
+		copy(t.Data[n:], t.Data[:n])
+	}
+	t.Period = 0
+}
 
 // Bits returns element i as an unsigned integer of the element's width.
 func (t *Tensor) Bits(i int) uint64 {
