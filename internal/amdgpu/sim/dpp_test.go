@@ -217,7 +217,7 @@ func (c *dppInst) checkDPP(t *testing.T, arch isa.Arch, words []uint32, text str
 	}
 	exec := b.w.exec
 	if c.name == "v_fma_f32" {
-		b.w.mode &^= arith.DenormOut32 // with which omod has no effect
+		b.w.mode &^= arith.DenormOut32 | arith.IEEE // with which omod has no effect
 	}
 	b.run(in)
 	if b.w.exec != exec {

@@ -182,6 +182,7 @@ func testConstantForm(t *testing.T, name string, f ieee, mad bool) {
 			for i := range b.w.n {
 				b.v(2)[i] = uint32(e[i%len(e)])
 				b.v(3)[i] = uint32(e[(i*7+3)%len(e)])
+				b.v(20)[i] = 0xabcd0000
 			}
 			b.run(in)
 			proved(b.w.arch, in.Enc, in.Name)
@@ -194,6 +195,9 @@ func testConstantForm(t *testing.T, name string, f ieee, mad bool) {
 				want := f.fma(x, m, c)
 				if mad {
 					want = f.mad(x, m, c)
+				}
+				if rest := b.v(20)[i] &^ (1<<f.size - 1); rest != 0xabcd0000&^(1<<f.size-1) {
+					t.Fatalf("%v %v: the high half becomes %08x, want it kept", b.w.arch, in.String(), rest)
 				}
 				if got := uint64(b.v(20)[i]) & (1<<f.size - 1); got != want && !(f.isNaN(got) && f.isNaN(want)) {
 					t.Fatalf("%v %v of %x, %x: got %x, want %x", b.w.arch, in.String(), x, y, got, want)

@@ -136,9 +136,10 @@ func (w *wave) finish(o *op) {
 	}
 }
 
-// scaleAndClamp applies omod and clamp to the float result in tmpOut.
-// Hardware ignores omod where denormal results are kept (AMD's "RDNA 3"
-// ISA guide, section on output modifiers).
+// scaleAndClamp applies omod, then clamp, to the float result in tmpOut. Clamp
+// means the same in VOP3, in SDWA, which then puts the result where dst_sel
+// says, and in VOP3 with DPP; DPP of the short encodings has none (AMD's
+// "Vega" ISA guide, sections on VOP3, SDWA and DPP).
 func (w *wave) scaleAndClamp(o *op) {
 	t, th := &w.rows[tmpOut], &w.rows[tmpOut+1]
 	for m := w.exec; m != 0; m &= m - 1 {
@@ -159,9 +160,21 @@ func (w *wave) scaleAndClamp(o *op) {
 	}
 }
 
+// scales reports whether omod has an effect: hardware ignores it where
+// denormal results are kept, and in IEEE mode. Where it has, -0 becomes +0
+// and denormals zeros (AMD's "RDNA 2" and "RDNA 3" ISA guides, section on
+// output modifiers; LLVM folds multiplications into omod on the same terms,
+// SIFoldOperands).
+func (w *wave) scales(mod isa.Modifiers, denormOut arith.Mode) bool {
+	return mod.Omod != 0 && w.mode&(denormOut|arith.IEEE) == 0
+}
+
 func (w *wave) clampF32(a uint32, mod isa.Modifiers) uint32 {
-	if mod.Omod != 0 && w.mode&arith.DenormOut32 == 0 {
+	if w.scales(mod, arith.DenormOut32) {
 		a = w.mode.Out32(arith.MulF32(a, [4]uint32{0, 0x40000000, 0x40800000, 0x3f000000}[mod.Omod&3]))
+		if a == 1<<31 {
+			a = 0
+		}
 	}
 	if !mod.Clamp {
 		return a
@@ -179,8 +192,11 @@ func (w *wave) clampF32(a uint32, mod isa.Modifiers) uint32 {
 }
 
 func (w *wave) clampF16(a uint16, mod isa.Modifiers) uint16 {
-	if mod.Omod != 0 && w.mode&arith.DenormOut1664 == 0 {
+	if w.scales(mod, arith.DenormOut1664) {
 		a = w.mode.Out16(arith.MulF16(a, [4]uint16{0, 0x4000, 0x4400, 0x3800}[mod.Omod&3]))
+		if a == 1<<15 {
+			a = 0
+		}
 	}
 	if !mod.Clamp {
 		return a
@@ -198,8 +214,11 @@ func (w *wave) clampF16(a uint16, mod isa.Modifiers) uint16 {
 }
 
 func (w *wave) clampF64(a uint64, mod isa.Modifiers) uint64 {
-	if mod.Omod != 0 && w.mode&arith.DenormOut1664 == 0 {
+	if w.scales(mod, arith.DenormOut1664) {
 		a = w.mode.Out64(arith.MulF64(a, [4]uint64{0, 2 << 61, 0x4010 << 48, 0x3fe0 << 48}[mod.Omod&3]))
+		if a == 1<<63 {
+			a = 0
+		}
 	}
 	if !mod.Clamp {
 		return a

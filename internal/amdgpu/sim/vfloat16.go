@@ -16,9 +16,12 @@ var float16Ops = map[string]spec{
 	"v_fmaak_f16": {run: f16x3(arith.Mode.FmaF16), out: outF16Keep},
 	"v_fmamk_f16": {run: f16x3(arith.Mode.FmaF16), out: outF16Keep},
 	"v_mad_f16":   {run: f16x3(arith.Mode.MadF16), out: outF16Keep},
-	"v_mac_f16":   {run: f16acc(arith.Mode.MadF16), out: outF16},
-	"v_madak_f16": {run: f16x3(arith.Mode.MadF16), out: outF16},
-	"v_madmk_f16": {run: f16x3(arith.Mode.MadF16), out: outF16},
+	// gfx9 has these three keep the rest of the register, which gfx8 cleared.
+	// Source: LLVM, GCNSubtarget::zeroesHigh16BitsOfDest, "mostly derived from
+	// experimentation".
+	"v_mac_f16":   {run: f16acc(arith.Mode.MadF16), out: outF16Keep},
+	"v_madak_f16": {run: f16x3(arith.Mode.MadF16), out: outF16Keep},
+	"v_madmk_f16": {run: f16x3(arith.Mode.MadF16), out: outF16Keep},
 
 	// The legacy forms of gfx90a clear the rest of the register.
 	"v_fma_legacy_f16":       {run: f16x3(arith.Mode.FmaF16), out: outF16},
