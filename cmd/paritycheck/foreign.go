@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,6 +27,7 @@ type foreignOptions struct {
 	path   string // of the tensors
 	tensor string // judge: the one that is the output; "" is the only one
 	name   string // judge: what computed it
+	half   string // judge: how it computes on f16 and bf16
 	format string
 	color  string
 	strict bool
@@ -58,7 +60,13 @@ func newJudgeCmd(do func(io.Writer, foreignOptions) error) *cobra.Command {
 		Long: `Judge the output of one case that any other program (PyTorch on ROCm, MIOpen,
 a candle test) computed from the inputs that paritycheck inputs wrote. The
 file is safetensors with the output as its only tensor, or --tensor names it.
-The exit code is that of run.`,
+The exit code is that of run.
+
+How far from the truth an f16 or bf16 result may be depends on the program's
+arithmetic, which no output shows. By default every step may be rounded to
+the type, as in candle's kernels; of a program that computes in float and
+rounds once, at the store, --half float says so, and the bound is narrower:
+it takes a store that truncates for what it is.`,
 		Example: `  $ paritycheck judge --op softmax --dtype f32 --case 'rows=3,n=1023/*' --output out.safetensors`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -71,6 +79,7 @@ The exit code is that of run.`,
 	f.StringVar(&opts.path, "output", "", "the `file` that holds the output")
 	f.StringVar(&opts.tensor, "tensor", "", "the `name` of the output in the file; by default its only tensor")
 	f.StringVar(&opts.name, "name", "foreign", "what computed the output, for the report")
+	addEnum(cmd, &opts.half, "half", ops.InSteps.String(), "`arithmetic` on f16 and bf16: steps rounds each to the type, float once at the store", ops.Arithmetics[:]...)
 	f.StringVar(&opts.format, "format", string(report.Table), "`format` of the report, as of run")
 	f.StringVar(&opts.color, "color", "auto", "colour: auto, always or never")
 	f.BoolVar(&opts.strict, "strict", false, "let warnings fail")
@@ -144,7 +153,7 @@ func doJudge(out io.Writer, opts foreignOptions) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", opts.path, err)
 	}
-	result, err := runner.JudgeOutput(c, opts.seed, opts.name, got)
+	result, err := runner.JudgeOutput(c, opts.seed, opts.name, ops.Arithmetic(slices.Index(ops.Arithmetics[:], opts.half)), got)
 	if err != nil {
 		return fmt.Errorf("%s: %w", opts.path, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -124,5 +125,46 @@ func TestForeignOutput(t *testing.T) {
 	}
 	if code, text := call(append([]string{"inputs", "-o", filepath.Join(dir, "no", "x")}, which...)...); code != exitError || !strings.Contains(text, "writing the inputs") {
 		t.Errorf("inputs into no folder: exit %d: %s", code, text)
+	}
+}
+
+// A store that truncates is within what a program may do that rounds each
+// step, and proven of one that declares to compute in float.
+func TestForeignHalf(t *testing.T) {
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.safetensors"), filepath.Join(dir, "out.safetensors")
+	which := []string{"--op", "exp", "--dtype", "bf16", "--case", "n=1024,*"}
+	if code, _, errOut := execute(append([]string{"inputs", "-o", in}, which...)...); code != exitOK {
+		t.Fatal(errOut)
+	}
+	data, err := os.ReadFile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tensors, _, err := bundle.Read(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(tensors, func(n bundle.Named) bool { return n.Name == "inp" })
+	x := tensors[i].Tensor
+	y := tensor.New(tensor.BF16, x.Len())
+	for i := range x.Len() {
+		y.SetBits(i, uint64(math.Float32bits(float32(math.Exp(x.Float(i))))>>16))
+	}
+	var buf bytes.Buffer
+	if err := bundle.Write(&buf, []bundle.Named{{Name: "out", Tensor: y}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(out, buf.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		half, says string
+		code       int
+	}{{"steps", "WORSE", exitOK}, {"float", "MISMATCH", exitFail}, {"double", "must be one of", exitError}} {
+		code, text, errOut := execute(append([]string{"judge", "--output", out, "--half", c.half}, which...)...)
+		if code != c.code || !strings.Contains(text+errOut, c.says) {
+			t.Errorf("--half %s: exit %d, want %d and %q:\n%s%s", c.half, code, c.code, c.says, text, errOut)
+		}
 	}
 }

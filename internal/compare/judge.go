@@ -77,7 +77,11 @@ func Judge(e *Expected, got, other *tensor.Tensor, opts Options) (Judgement, err
 	j.Accuracy = b.Diff
 	var a *measured
 	if other != nil {
-		if a, err = measure(e, other); err != nil {
+		o := opts.OtherExpected
+		if o == nil {
+			o = e
+		}
+		if a, err = measure(o, other); err != nil {
 			return j, fmt.Errorf("%s: %w", opts.other(), err)
 		}
 		p := Compare(got, other)

@@ -18,6 +18,10 @@ type Options struct {
 	// whose truth has a bound.
 	BitExact bool
 
+	// OtherExpected is what is expected of the counterpart where its
+	// arithmetic has another bound; nil is what is expected of the output.
+	OtherExpected *Expected
+
 	// Inputs are the case's inputs, for seeing that an output is one of
 	// them unchanged. Those of another type or size than the output's are
 	// passed over.

@@ -170,7 +170,7 @@ func Instructions(ctx context.Context, o *ops.Op, v ops.Variant, image func(arch
 			return list, err
 		}
 		cases := remember(o.Cases(v, opts.Level))
-		good, err := launch(ctx, &opts, name, object, cases)
+		good, err := launch(ctx, &opts, name, object, ops.InFloat, cases)
 		if err != nil {
 			return list, err
 		}
@@ -194,7 +194,7 @@ func Instructions(ctx context.Context, o *ops.Op, v ops.Variant, image func(arch
 				Op: o.Name, Family: o.Family, Kernel: kernel, Target: "hip@" + name, Kind: e.kind,
 				Name: fmt.Sprintf("%s -> %s", e.was.String(), e.is), At: fmt.Sprintf("0x%x", e.offset),
 			}
-			results, err := launch(ctx, &opts, name, bad, cases)
+			results, err := launch(ctx, &opts, name, bad, ops.InFloat, cases)
 			if err != nil {
 				return m, err
 			}

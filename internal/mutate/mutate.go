@@ -160,13 +160,14 @@ type Options struct {
 }
 
 // launch runs cases with image, one after another, until one fails, and
-// returns a result for each that ran.
-func launch(ctx context.Context, opts *Options, arch string, image []byte, cases []ops.Case) ([]runner.Result, error) {
+// returns a result for each that ran. how is the arithmetic of its source.
+func launch(ctx context.Context, opts *Options, arch string, image []byte, how ops.Arithmetic, cases []ops.Case) ([]runner.Result, error) {
 	t := runner.Target{
-		Name:  "hip@" + arch,
-		Side:  runner.HIP,
-		Open:  func() (gpu.Device, error) { return opts.Open(arch) },
-		Image: func(gpu.Device, string) ([]byte, error) { return image, nil },
+		Name:       "hip@" + arch,
+		Side:       runner.HIP,
+		Arithmetic: how,
+		Open:       func() (gpu.Device, error) { return opts.Open(arch) },
+		Image:      func(gpu.Device, string) ([]byte, error) { return image, nil },
 	}
 	end, stop := context.WithCancel(ctx)
 	defer stop()
@@ -206,26 +207,27 @@ func remember(cases []ops.Case) []ops.Case {
 		want         *compare.Expected
 	}
 	all := map[string]*made{}
-	find := func(c *ops.Case) *made {
+	find := func(c *ops.Case, how ops.Arithmetic) *made {
 		mu.Lock()
 		defer mu.Unlock()
-		m := all[c.Name()]
+		key := c.Name() + " " + how.String()
+		m := all[key]
 		if m == nil {
 			m = &made{}
-			all[c.Name()] = m
+			all[key] = m
 		}
 		return m
 	}
 	bind, expect := o.Bind, o.Expect
 	o.Bind = func(c *ops.Case, r *ops.Rand) *ops.Problem {
-		m := find(c)
+		m := find(c, 0)
 		m.bind.Do(func() { m.problem = bind(c, r) })
 		p := *m.problem
 		p.Case = c // which names the kernel to launch
 		return &p
 	}
 	o.Expect = func(p *ops.Problem) *compare.Expected {
-		m := find(p.Case)
+		m := find(p.Case, p.Arithmetic)
 		m.expect.Do(func() { m.want = expect(p) })
 		return m.want
 	}

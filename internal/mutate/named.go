@@ -15,12 +15,15 @@ import (
 // The kinds of mutants that have names.
 const (
 	named = "named"
-	twin  = "twin" // the corrected kernel that stands beside named faults
+	twin  = "twin"  // the corrected kernel that stands beside named faults
+	steps = "steps" // begins the name of a twin that rounds f16 and bf16 in every step
 )
 
 // A Fault is a kernel with one mistake, or a twin without any. Its symbol
 // is that of the op's kernel, two underscores and the fault's name, as in
-// softmax_f32__no_max; a twin's name begins with "twin". A name that ends
+// softmax_f32__no_max; a twin's name begins with "twin", or with "steps" where
+// it rounds f16 and bf16 in every step, as candle's kernels do. All others
+// compute these in float and round once. A name that ends
 // in _w32 or _w64 is a mistake in waves of so many lanes alone: in those
 // of the other size the kernel is right, and counts as a twin.
 type Fault struct {
@@ -43,7 +46,17 @@ func (f Fault) Twin(lanes int) bool {
 
 // Honest reports whether f is right everywhere: the twin of a fault, or a
 // variant that does right by other means.
-func (f Fault) Honest() bool { return strings.HasPrefix(f.Name, twin) }
+func (f Fault) Honest() bool {
+	return strings.HasPrefix(f.Name, twin) || strings.HasPrefix(f.Name, steps)
+}
+
+// arithmetic is what f's source declares by its name.
+func (f Fault) arithmetic() ops.Arithmetic {
+	if strings.HasPrefix(f.Name, steps) {
+		return ops.InSteps
+	}
+	return ops.InFloat
+}
 
 // Faults finds the op and the variant of each symbol. A symbol that
 // belongs to no op is an error: the fault would never be planted.
@@ -93,7 +106,7 @@ func plant(ctx context.Context, f Fault, arch string, cases []ops.Case, image fu
 	if err != nil {
 		return m, err
 	}
-	results, err := launch(ctx, opts, arch, object, withKernel(cases, f.Symbol))
+	results, err := launch(ctx, opts, arch, object, f.arithmetic(), withKernel(cases, f.Symbol))
 	if err != nil {
 		return m, err
 	}

@@ -74,7 +74,8 @@ func castCases(o *Op, v Variant, level Level) []Case {
 		{1, 1, 1, "null", plain},
 		{3, 11, 31, "contiguous", plain}, // 1023, one short of a block
 		{1, 32, 32, "null", classes[1]},
-		{5, 5, 41, "null", plain}, // 1025: one in the second block
+		{5, 5, 41, "null", plain},        // 1025: one in the second block
+		{3, 29, 31, "contiguous", plain}, // 2697: three blocks, which must not overlap
 		{3, 7, 11, "transposed", plain},
 		{3, 7, 11, "row", plain},
 		{3, 7, 11, "scalar", plain},
@@ -174,6 +175,15 @@ func bindCast(c *Case, r *Rand) *Problem {
 			x.SetFloat(i, math.Inf(1))
 			x.SetFloat(i+2, math.Inf(-1))
 			x.SetFloat(i+4, math.NaN())
+		}
+		if from.IsFloat() {
+			// NaNs that become another number where their bits are cut off, or
+			// rounded as if they were one.
+			inf := from.Encode(math.Inf(1))
+			for i := 6; i+2 < n; i += 16 {
+				x.SetBits(i, inf|1)
+				x.SetBits(i+2, ^uint64(0)>>(64-8*from.Size()))
+			}
 		}
 	}
 	if n == 1 && c.layout() != "scalar" { // a result that is not zero

@@ -625,15 +625,15 @@ func TestFillByHand(t *testing.T) {
 }
 
 var goldenElementwise = map[string]string{
-	"add":       "b1261f2189195142",
-	"div":       "b81688499d08115f",
-	"eq":        "5783fe51a974419f",
-	"affine":    "54fcff8ce9b6c15f",
-	"where":     "fe908ac1826e2e9e",
-	"fill":      "c0857ec6995084a9",
-	"copy2d":    "00daa31b1d79a3fc",
-	"const_set": "bd303706c4d57861",
-	"cast":      "530724d95f588754",
+	"add":       "786e69cf7003a513",
+	"div":       "985fdceb0907105f",
+	"eq":        "4038818ea6b78572",
+	"affine":    "099dfdbd5f3c28b3",
+	"where":     "0b5d3bc34104b58b",
+	"fill":      "6b5fc64cb43b2f31",
+	"copy2d":    "98f1ed7dc8c34f54",
+	"const_set": "32d6b965c387fed8",
+	"cast":      "ddb31101fcd60640",
 }
 
 // TestElementwiseInputsGolden pins inputs and scalars.

@@ -256,9 +256,9 @@ var goldenInputs = map[string]string{
 	"fast_sum":    "b8971c95b57ee7d43643821771060ac93fea3fc5cf654cfd9d3082847289df84",
 	"fast_min":    "3a8485d914273d2d4bcb2d37fa502f1a0cc2d0a1c5b5728e2fb3a0cc43d7508b",
 	"fast_max":    "58c2d6ddf756a8390f5deddd68b2823c85a47e3b2d3a4c925eb5be09d716fc06",
-	"fast_argmin": "b2cc3316ded3561b5d8411e63c77d1ac2ecadc4fa96294d98d444dbdd1db0cfb",
-	"fast_argmax": "48a11dd6b653fe7194a415ff56ab9fb09b752d1789e80f6d8975a0ada4753251",
-	"sum":         "7e16d1bc4392301a8a42526b6f170253340440ab5435cee6690dea2313977916",
+	"fast_argmin": "da5931c933f3282bb9ef23850ee5bc040f62373ccbe06c950044c516e0caacfc",
+	"fast_argmax": "966f5e62044749fc12eaa6e17bb35b4790c3d81f4300db619a1c0e016305845a",
+	"sum":         "735f079a2ddbad9b30d3f427713ca30eaae1c45ccb05d837317f6323ef5545d1",
 }
 
 // TestReductionInputsGolden pins inputs: recordings hold the outputs of

@@ -119,7 +119,7 @@ func fillCases(o *Op, v Variant, level Level) []Case {
 		n, offset int
 		class     string
 	}
-	picks := []pick{{1, 0, classes[0]}, {1023, 0, classes[0]}, {1024, 0, classes[0]}, {1025, 0, classes[0]}, {1025, 1, classes[0]}, {0, 0, classes[0]}}
+	picks := []pick{{1, 0, classes[0]}, {1023, 0, classes[0]}, {1024, 0, classes[0]}, {1025, 0, classes[0]}, {1025, 1, classes[0]}, {2697, 0, classes[0]}, {0, 0, classes[0]}}
 	for _, class := range classes[1:] {
 		picks = append(picks, pick{37, 0, class})
 	}
@@ -167,6 +167,7 @@ func copy2DCases(o *Op, v Variant, level Level) []Case {
 		{3, 341, 341, 341, 0}, // 1023, without gaps
 		{32, 32, 64, 48, 0},   // rows that start at multiples of 16 bytes
 		{25, 41, 43, 64, 0},   // 1025
+		{31, 87, 89, 91, 0},   // 2697: three blocks, which must not overlap
 		{5, 7, 9, 11, 0},
 		{5, 16, 16, 32, 1}, // rows that do not, for their start
 		{5, 16, 17, 32, 0}, // nor here, for the source's pitch
@@ -238,6 +239,7 @@ func constSetCases(o *Op, v Variant, level Level) []Case {
 		{1, 1, 1, "null", classes[0]},
 		{3, 11, 31, "contiguous", classes[0]}, // 1023, one short of a block
 		{5, 5, 41, "null", classes[0]},        // 1025: one in the second block
+		{3, 29, 31, "contiguous", classes[0]}, // 2697: three blocks, which must not overlap
 		{3, 7, 11, "transposed", classes[0]},
 		{3, 7, 11, "inner2", classes[0]},
 		{3, 7, 11, "offset", classes[0]},

@@ -5,4 +5,4 @@ var goldenRand = [...]uint64{0x7304433ca222201e, 0x88c1bae1d0585456, 0x938a24c12
 
 const goldenRopeInputs = "18f5b4ff9b7d5a80453fe27fcdd14c4340b26891cf56826a2d07487420642d10"
 
-const goldenUnaryInputs = "94631b24c34baf94ae5f503f21fedfcdb15b91b6d538efe5390dfb4fa6159b99"
+const goldenUnaryInputs = "8cf2a0cf997ddd137a42ab6240ddb33e01e5d1314d24589574d431187f314ef7"

@@ -203,6 +203,9 @@ type Problem struct {
 	Grid   gpu.Dim3
 	Block  gpu.Dim3
 	Shared int // dynamic shared memory, bytes
+	// Arithmetic is that of the kernel whose output Expect bounds. It
+	// changes neither inputs nor truth.
+	Arithmetic Arithmetic
 	// Aux carries what Bind worked out and Expect needs. It may be nil.
 	Aux any
 }
@@ -222,6 +225,34 @@ type Arg struct {
 	Int   int64
 	Float float64
 }
+
+// An Arithmetic is how a kernel computes on f16 and bf16. That is a fact of
+// its source that no output shows by itself, so that it must be declared;
+// bounds are as narrow as it allows.
+type Arithmetic uint8
+
+const (
+	// InSteps is an arithmetic that may round every step to the type, as
+	// candle's kernels do, and which is all that can be said of a kernel
+	// that nothing is known of.
+	InSteps Arithmetic = iota
+	// InFloat is that of a kernel that computes in float with the library's
+	// functions of float, and rounds to the type once, where it stores.
+	InFloat
+)
+
+// Arithmetics are their names, as flags and reports have them.
+var Arithmetics = [...]string{InSteps: "steps", InFloat: "float"}
+
+func (a Arithmetic) String() string { return Arithmetics[a] }
+
+// inFloat reports whether p's kernel computes on a half type in float.
+func (p *Problem) inFloat() bool {
+	return p.Arithmetic == InFloat && isHalf(p.Case.Variant.T)
+}
+
+// isHalf reports whether d is a float type of 16 bits.
+func isHalf(d tensor.DType) bool { return d.IsFloat() && d.Size() == 2 }
 
 // Arg returns the argument of the parameter called name.
 func (p *Problem) Arg(name string) *Arg {

@@ -17,9 +17,12 @@ func softmaxOps() []*Op {
 		Formula: `p_i = e^(x_i-max) / sum_j e^(x_j-max), of each row
 a row that holds NaN or +inf, or nothing but -inf, is NaN throughout`,
 		Bound: `|y-p| <= p*(e^b - 1) + own, z = x-max, S = sum e^z, H = sum p|z|, u of the type of the arithmetic
-f64, f32: b = u*(2|z|+H) + 2k + (h+3)u + (k+2u)*ln(S), k = 5u in f32 and 3u in f64 for exp (2.5 and 1.5 ulp),
-  own = (k*N)/S + eta. The second |z| and ln(S) are for e^(z-ln S), which needs no division
-f16, bf16: candle subtracts, exponentiates and scales in the element type and sums in float:
+f64, f32: b = 3u*(|z|+H) + 2k + (h+3)u + (k+2u)*ln(S), k = 5u in f32 and 3u in f64 for exp (2.5 and 1.5 ulp),
+  own = (k*N)/S + eta. 3u: z is rounded, and so are log2(e) and z*log2(e) in an exp2(z*log2(e)) that does
+  not reduce its argument, where each counts |z| ulp. e^(z-ln S), which needs no division, rounds |z| once more
+  for each but has no such product, or else takes 3u of it; ln(S) is for what it rounds
+f16, bf16 in float (declared of the source; all bundled ones): b and own of f32, and rnd
+f16, bf16 in steps: candle subtracts, exponentiates and scales in the element type and sums in float:
   b = (u+3v)(|z|+H) + 2u + sum_j ulp(e_j)/S + h*v + max(u, eta*S/2) + 10v, v = 2^-24, own = eta/2*(1+1/S) + rnd
   exp is to one unit of the type's last place; 3v for an exp2(z*log2(e)) that does not reduce its argument.
   A kernel that keeps to float has little more than rnd
@@ -216,14 +219,14 @@ func expectSoftmax(p *Problem) *compare.Expected {
 		for i := range xs {
 			xs[i] = src.Float(row*n + i)
 		}
-		softmaxRow(e, row*n, xs)
+		softmaxRow(e, row*n, xs, p.inFloat())
 	}
 	return e
 }
 
 // softmaxRow puts the truth and the bounds of one row that starts at
-// element at.
-func softmaxRow(e *compare.Expected, at int, xs []float64) {
+// element at, for a half type in float or in steps.
+func softmaxRow(e *compare.Expected, at int, xs []float64, inFloat bool) {
 	top := math.Inf(-1)
 	for _, x := range xs {
 		top = max(top, x) // NaN if any is
@@ -246,7 +249,7 @@ func softmaxRow(e *compare.Expected, at int, xs []float64) {
 			spread += float64(es[i].Hi * -z.Hi)
 		}
 	}
-	g := newSoftmaxError(e.DType, es, sum.Hi, float64(spread/sum.Hi))
+	g := newSoftmaxError(e.DType, es, sum.Hi, float64(spread/sum.Hi), inFloat)
 	for i, x := range xs {
 		y := es[i].Div(sum)
 		e.Value[at+i] = y.Hi
@@ -276,24 +279,27 @@ type softmaxError struct {
 	store  bool    // the product may be rounded to d from something wider
 }
 
-func newSoftmaxError(d tensor.DType, es []truth.DD, sum, spread float64) softmaxError {
-	u, eta, n := d.UnitRoundoff(), d.MinSubnormal(), float64(len(es))
-	g := softmaxError{d: d, sum: sum, spread: spread}
-	if d.Precision() > 11 {
+func newSoftmaxError(d tensor.DType, es []truth.DD, sum, spread float64, inFloat bool) softmaxError {
+	g := softmaxError{d: d, sum: sum, spread: spread, store: isHalf(d)}
+	a := d // the type of the arithmetic
+	if inFloat {
+		a = tensor.F32
+	}
+	u, eta, n := a.UnitRoundoff(), a.MinSubnormal(), float64(len(es))
+	if !isHalf(a) {
 		k := 5 * u
-		if d == tensor.F64 {
+		if a == tensor.F64 {
 			k = 3 * u
 		}
-		low := float64(k * d.MinNormal()) // the error of a subnormal exponential
-		g.perZ, g.perAdd = u, u
+		low := float64(k * a.MinNormal()) // the error of a subnormal exponential
+		g.perZ, g.perAdd = 3*u, u
 		g.log = 2*u + k
 		g.exp = k
 		g.shared = k + 3*u + float64(n*low/sum)
 		g.own = low/sum + eta
 		return g
 	}
-	// 3*2^-24 for each unit of |z|: exp as exp2(z*log2(e)) in float, without
-	// a reduction of its argument (numerics.md 2.3).
+	// 3*2^-24 for each unit of |z|: exp as exp2(z*log2(e)) in float, as above.
 	g.perZ, g.perAdd = u+3*u32, u32
 	g.exp = 2*u + 5*u32
 	for _, v := range es {
@@ -301,7 +307,6 @@ func newSoftmaxError(d tensor.DType, es []truth.DD, sum, spread float64) softmax
 	}
 	g.shared = float64(g.shared/sum) + 5*u32 + math.Max(u, float64(eta*sum/2))
 	g.own = eta / 2 * (1 + 1/sum)
-	g.store = true
 	return g
 }
 
@@ -309,8 +314,8 @@ func newSoftmaxError(d tensor.DType, es []truth.DD, sum, spread float64) softmax
 // maximum, with h additions on the longest path of the sum.
 func (g *softmaxError) bound(p, z, h float64) float64 {
 	b := float64(g.perZ*(z+g.spread)) + g.exp + g.shared + gamma(h, g.perAdd)
-	if g.log > 0 { // e^(z-log S) rounds z once more
-		b += float64(g.perZ*z) + float64(g.log*math.Log(max(1, g.sum)))
+	if g.log > 0 {
+		b += float64(g.log * math.Log(max(1, g.sum)))
 	}
 	var err float64
 	if b < 1 {

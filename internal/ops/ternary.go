@@ -46,6 +46,7 @@ func whereCases(o *Op, v Variant, level Level) []Case {
 		{3, 11, 31, contiguous, "random"}, // 1023, one short of a block
 		{1, 32, 32, contiguous, "high"},   // conditions whose low byte is 0
 		{5, 5, 41, contiguous, "random"},  // 1025: one in the second block
+		{3, 29, 31, contiguous, "random"}, // 2697: three blocks, which must not overlap
 		{3, 7, 11, "transposed+contiguous+contiguous", "random"},
 		{3, 7, 11, "contiguous+row+transposed", "high"},
 		{3, 7, 11, "contiguous+transposed+scalar", "random"},

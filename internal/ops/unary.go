@@ -313,7 +313,7 @@ func expectUnary(f *unary, p *Problem) *compare.Expected {
 	if d == tensor.F64 {
 		e.Tail = make([]float64, n)
 	}
-	m := newUnaryModel(d, param)
+	m := newUnaryModel(d, param, p.Arithmetic)
 	if f.name == "powf" {
 		// x^0 is 1 for every x, x^NaN is 1 for x = 1 alone.
 		e.Degenerate = param == 0 || param != param
@@ -347,10 +347,12 @@ type unaryLimits struct {
 }
 
 // A unaryModel is the arithmetic that results are bounded for: A computes,
-// T stores. Candle computes in T on half types, kernels here in float.
+// T stores. Of half types A is float; a kernel in steps may round to T in
+// between, as candle's do.
 type unaryModel struct {
 	d     tensor.DType
 	half  bool
+	steps bool // half, and not known to compute in float
 	param float64
 
 	u, eta   float64 // of T: unit roundoff, smallest subnormal
@@ -360,8 +362,8 @@ type unaryModel struct {
 	a        int     // column of budgets: 0 for f32, 1 for f64
 }
 
-func newUnaryModel(d tensor.DType, param float64) *unaryModel {
-	m := &unaryModel{d: d, half: d.Size() == 2, param: param, u: d.UnitRoundoff(), eta: d.MinSubnormal()}
+func newUnaryModel(d tensor.DType, param float64, how Arithmetic) *unaryModel {
+	m := &unaryModel{d: d, half: isHalf(d), steps: isHalf(d) && how == InSteps, param: param, u: d.UnitRoundoff(), eta: d.MinSubnormal()}
 	a := d
 	if m.half {
 		a = tensor.F32

@@ -76,7 +76,12 @@ func (m *unaryModel) single(b budget, t truth.DD) unaryLimits {
 	if !m.half {
 		return unaryLimits{t: t, hard: float64(b.eps(m) * rel), likely: float64(b.likely(m) * m.ulp(y))}
 	}
-	return unaryLimits{t: t, hard: m.neighbour(t), likely: m.ulp(y)/2 + float64(b.eps(m)*rel)}
+	e := float64(b.eps(m) * rel)
+	w := unaryLimits{t: t, hard: stored(m.d, y, e), likely: m.ulp(y)/2 + e}
+	if m.steps {
+		w.hard = m.neighbour(t)
+	}
+	return w
 }
 
 // far adds what AMD's reduction of a large argument leaves in f64: it
@@ -143,6 +148,9 @@ func (m *unaryModel) quotient(x, scale, s float64, t truth.DD) unaryLimits {
 	if !m.half {
 		return unaryLimits{t: t, hard: a + m.rnd(y), likely: a + m.etaA}
 	}
+	if !m.steps {
+		return unaryLimits{t: t, hard: stored(m.d, y, a), likely: a + m.ulp(y)/2}
+	}
 	b := float64(y*(float64((1-s)*m.expT(x))+float64(2*m.u)+float64(4*m.uA))) + float64(scale*m.eta)
 	if from, limit := m.overflow(); -x > from {
 		b += float64(scale * limit)
@@ -182,8 +190,11 @@ func (m *unaryModel) elu(x float64) unaryLimits {
 	w.hard = err(budgetExp.eps(m), m.uA, m.etaA) + float64(m.uA*y) + m.rnd(y)
 	w.likely = err(budgetExp.eps(m), m.uA, 0) + m.etaA
 	if m.half {
-		w.hard = err(m.expT(x), m.u, m.eta) + float64(m.u*y) + m.rnd(y)
+		w.hard = stored(m.d, y, err(budgetExp.eps(m), m.uA, m.etaA)+float64(m.uA*y))
 		w.likely += m.ulp(y) / 2
+	}
+	if m.steps {
+		w.hard = err(m.expT(x), m.u, m.eta) + float64(m.u*y) + m.rnd(y)
 	}
 	return w
 }
@@ -212,8 +223,11 @@ func (m *unaryModel) gelu(x float64) unaryLimits {
 	w.hard = err(f, m.uA, m.etaA) + float64(m.uA*y) + m.rnd(y)
 	w.likely = err(f, m.uA, m.etaA)
 	if m.half {
-		w.hard = err(f+m.u, m.u, m.eta) + float64(m.u*y) + m.rnd(y)
+		w.hard = stored(m.d, y, err(f, m.uA, m.etaA)+float64(m.uA*y))
 		w.likely += m.ulp(y) / 2
+	}
+	if m.steps {
+		w.hard = err(f+m.u, m.u, m.eta) + float64(m.u*y) + m.rnd(y)
 	}
 	return m.lowerLimit(x, w)
 }
@@ -229,8 +243,11 @@ func (m *unaryModel) geluErf(x float64) unaryLimits {
 	w.hard = f + float64(m.uA*y) + m.rnd(y)
 	w.likely = f + m.rnd(y)
 	if m.half {
-		w.hard = float64((f+float64(a*max(float64(m.u*phi), m.eta/2)))*(1+m.u)) + float64(m.u*y) + m.rnd(y)
+		w.hard = stored(m.d, y, f+float64(m.uA*y))
 		w.likely = f + float64(m.uA*y) + m.ulp(y)/2
+	}
+	if m.steps {
+		w.hard = float64((f+float64(a*max(float64(m.u*phi), m.eta/2)))*(1+m.u)) + float64(m.u*y) + m.rnd(y)
 	}
 	return m.lowerLimit(x, w)
 }
@@ -243,6 +260,10 @@ func (m *unaryModel) recip(x float64) unaryLimits {
 		return w
 	}
 	w.likely = m.ulp(y) / 2
+	if !m.steps {
+		w.hard = stored(m.d, y, float64(m.uA*y))
+		return w
+	}
 	w.hard = w.likely + float64(0x1p-22*y)
 	if m.d == tensor.BF16 {
 		switch a := math.Abs(x); {
@@ -260,9 +281,13 @@ func (m *unaryModel) sqrt(x float64) unaryLimits {
 	w := unaryLimits{t: truth.Sqrt(x)}
 	if y := m.magnitude(w.t); y < math.Inf(1) && !math.IsInf(x, 1) {
 		w.likely = m.ulp(y) / 2
-		w.hard = w.likely + float64(0x1p-22*y)
-		if m.d == tensor.F16 {
+		switch {
+		case !m.steps:
+			w.hard = stored(m.d, y, float64(m.uA*y))
+		case m.d == tensor.F16:
 			w.hard = 1.02 * w.likely
+		default:
+			w.hard = w.likely + float64(0x1p-22*y)
 		}
 	}
 	return w
@@ -290,16 +315,21 @@ types are computed in f32, which is more than twice as precise (numerics.md 0.4,
 		"units": `u: unit roundoff, eta: smallest subnormal, N: smallest normal number, of the type A that
 computes (f32 for half types) or of the stored type T. eps(f) = 2*u_A*budget(f).
 Where t is subnormal in A, N stands for it; where it leaves T's range, 2^(emax+1).
-rnd(y) = max(u_T*|y|, eta_T/2), a rounding to T; in f64 eta for eta/2`,
+rnd(y) = max(u_T*|y|, eta_T/2), a rounding to T; in f64 eta for eta/2
+Of a half type the bound is that of the source's arithmetic, which is declared: "in float" if it
+computes in float and rounds once at the store, as all bundled kernels do, "in steps" if it may
+round every step to T, as candle's do, or if nothing is known of it`,
 		"single": `f32, f64: |y-t| <= eps(f)*|t|, likely <= (measured+1/2) ulp(t)
-f16, bf16: y is RN(t) or a neighbour of it; likely |y-t| <= ulp_T(t)/2 + eps(f)*|t|, and at
-most 1 % are not RN(t). The neighbour is for CUDA's half functions, which evaluate exp2
+f16, bf16 in float: |y-t| <= eps(f)*|t| + eta_f32 + ulp_T/2, ulp_T where t and that error reach
+f16, bf16 in steps: y is RN(t) or a neighbour of it; likely |y-t| <= ulp_T(t)/2 + eps(f)*|t|, and
+at most 1 % are not RN(t). The neighbour is for CUDA's half functions, which evaluate exp2
 and log2 approximately in f32, and for AMD's, where LLVM measured 1 (numerics.md 2.3)`,
 		"far": `f64, |x| > 2^29: + 2^-102. AMD's library reduces such arguments with 159 bits of 2/pi (three of
 v_trig_preop_f64), so that next to a zero the result is not relatively accurate: the HIP
 kernel of cos is 405 ulp off at 0x1.6ac5b262ca1ffp849, by 2^-104.3`,
 		"quotient": `f32, f64, s = 1/(1+exp(-x)): |y-t| <= |t|*((1-s)*eps(exp) + 2u) + rnd(t)
-f16, bf16: as candle computes in T, |t|*((1-s)*e + 2u_T + 4u_f32) + eta_T + rnd(t), where
+f16, bf16 in float: the f32 bound and a rounding to T
+f16, bf16 in steps: as candle computes in T, |t|*((1-s)*e + 2u_T + 4u_f32) + eta_T + rnd(t), where
 e = u_T + (5+3|x|)*u_f32 is the error of the half type's exp, evaluated as exp2(x*log2(e))
 in f32 (numerics.md 2.3). Likely, computed in f32: the f32 bound + ulp_T(t)/2
 eta_T and what follows are times |x| for silu. Where exp(-x) overflows, 1/exp(-x) is 0:
@@ -307,24 +337,28 @@ eta_T and what follows are times |x| for silu. Where exp(-x) overflows, 1/exp(-x
 87.2, since CUDA's approximate division gives 0 past 2^126 (PTX ISA, div.approx.f32)`,
 		"-inf": `at -Inf the arithmetic gives Inf*0 or Inf/Inf: NaN, or the limit 0, are both right (5.3)`,
 		"elu": `x > 0: 0, y is x. Else |y-t| <= |alpha|*(eps(exp)*e^x + u*|e^x-1| + eta) + 2u*|t| + rnd(t)
-f16, bf16: as candle computes in T, with u_T for u and u_T + (5+3|x|)*u_f32 for eps(exp), the
+f16, bf16 in float: the f32 bound and a rounding to T
+f16, bf16 in steps: as candle computes in T, with u_T for u and u_T + (5+3|x|)*u_f32 for eps(exp), the
 half type's exp being exp2(x*log2(e)) in f32. Likely, computed in f32: that bound + ulp_T(t)/2
 There is no relative accuracy towards -0: exp(x) is rounded before 1 is taken from it`,
 		"gelu": `z = sqrt(2/pi)*(x+0.044715*x^3), th = tanh(z):
 |y-t| <= |x|/2*((1-th^2)*|z|*8u + eps(tanh)*|th| + u*(1+th)) + 2u*|t| + rnd(t)
 8u is for three roundings of the cubic term's product, two of constants, one each of its
-product, the sum and z. 1-th^2 is taken where it is largest within them. f16, bf16: as candle
-computes in T, with u_T for u and eps(tanh)+u_T for tanh. Likely, computed in f32: the f32
+product, the sum and z. 1-th^2 is taken where it is largest within them. f16, bf16 in float: that
+of f32 and a rounding to T; in steps: as candle computes in T, with u_T for u and eps(tanh)+u_T for tanh. Likely, computed in f32: the f32
 bound + ulp_T(t)/2. The negative tail has absolute accuracy, not relative: 1+th cancels`,
 		"gelu_erf": `|y-t| <= |x|*eps(normcdf)*max(Phi(x),N) + u*|t| + rnd(t)
-f16, bf16: as candle rounds Phi and the product to T, + |x|*max(u_T*Phi, eta_T/2) + u_T*|t|.
+f16, bf16 in float: the f32 bound and a rounding to T
+f16, bf16 in steps: as candle rounds Phi and the product to T, + |x|*max(u_T*Phi, eta_T/2) + u_T*|t|.
 Likely, computed in f32: the f32 bound + ulp_T(t)/2`,
-		"recip": `f32, f64: 0, the nearest. f16, bf16: the nearest wherever 1/x is 2^-22 or more from
+		"recip": `f32, f64: 0, the nearest. f16, bf16 in float: a rounding to f32 and one to T.
+f16, bf16 in steps: the nearest wherever 1/x is 2^-22 or more from
 halfway between two numbers, likely everywhere. 2^-22 is for CUDA, which multiplies with
 an approximate reciprocal (rcp.approx.ftz.f32: 2^-23) in f16 and divides approximately
 (div.approx.f32: 2 ulp) in bf16; the latter gives 0 for |x| > 2^126, and for |x| < 2^-126
 is not specified: a neighbour of the nearest is allowed there (numerics.md 2.3, PTX ISA)`,
-		"sqrt": `f32, f64: 0, the nearest. bf16: the nearest wherever sqrt(x) is 2^-22 or more from halfway
+		"sqrt": `f32, f64: 0, the nearest. f16, bf16 in float: a rounding to f32 and one to T.
+In steps, bf16: the nearest wherever sqrt(x) is 2^-22 or more from halfway
 between two numbers; f16: |y-t| <= 0.51 ulp; likely the nearest everywhere. CUDA takes
 sqrt.approx.f32 (2^-23) for both, AMD's v_sqrt_f16 has 0.51 ulp (numerics.md 2.3, LLVM)`,
 	}

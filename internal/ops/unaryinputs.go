@@ -9,7 +9,11 @@ import (
 // unaryInputs returns n inputs of a class.
 func unaryInputs(f *unary, class string, d tensor.DType, r *Rand, n int) *tensor.Tensor {
 	if !d.IsFloat() {
-		return generateBits(d, []int{n}, func(int) uint64 { return r.Uint64() })
+		t := generateBits(d, []int{n}, func(int) uint64 { return r.Uint64() })
+		if n == 1 {
+			t.SetBits(0, 7) // neither 0 nor what memory is filled with
+		}
+		return t
 	}
 	// One in eight of the inputs is negative where that gives NaN.
 	sign := func(x float64) float64 {

@@ -63,6 +63,9 @@ func upsampleCases(o *Op, v Variant, level Level) []Case {
 	add(size{2, 2, 31, 17, 13, 7}, "dense")   // smaller
 	add(size{1, 2, 49, 93, 98, 186}, "step")  // i*(1/2) with every other element
 	add(size{3, 2, 5, 14, 9, 20}, "permuted") // 0.7*10 is 7 in double, less in float
+	// 55*(18/66) and 13*(30/26) are less than 15 in double, but not in float,
+	// nor as fractions; and four blocks.
+	add(size{1, 2, 18, 30, 66, 26}, "dense")
 	add(size{3, 2, 5, 7, 9, 10}, "broadcast")
 	add(size{2, 3, 4, 5, 7, 11}, "offset")
 	if level == Fast {

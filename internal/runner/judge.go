@@ -14,10 +14,28 @@ import (
 // device: outputs that a recording holds are judged the same way.
 type judging struct {
 	problem *ops.Problem // as launched
-	want    *compare.Expected
+	want    expectations
 	targets []Target
 	outs    []collected
 	against string
+}
+
+// expectations are what a problem's op expects, by the arithmetic of the
+// target. Each is computed once, when it is asked for.
+type expectations map[ops.Arithmetic]*compare.Expected
+
+// of returns what is expected of p from kernels of an arithmetic. Of other
+// than half types all are one.
+func (e expectations) of(p *ops.Problem, a ops.Arithmetic) *compare.Expected {
+	if d := p.Case.Variant.T; !d.IsFloat() || d.Size() != 2 {
+		a = ops.InSteps
+	}
+	if e[a] == nil {
+		q := *p
+		q.Arithmetic = a
+		e[a] = p.Case.Op.Expect(&q)
+	}
+	return e[a]
 }
 
 // counterpart returns the index of the target that target i is held
@@ -60,6 +78,7 @@ func (j *judging) judge(i int, r *Result) error {
 		Repeats:          c.out.Runs[1:],
 		Block:            int(p.Block.Count()),
 	}
+	want := j.want.of(p, j.targets[i].Arithmetic)
 	out := op.Output()
 	if p.Role(out) == ops.Out {
 		opts.Poison = poisons[:]
@@ -76,8 +95,9 @@ func (j *judging) judge(i int, r *Result) error {
 		r.Against = j.targets[k].Name
 		opts.Other = strings.ToUpper(string(j.targets[k].Side))
 		opts.BitExact = op.Parity == ops.E0
+		opts.OtherExpected = j.want.of(p, j.targets[k].Arithmetic)
 	}
-	verdict, err := compare.Judge(j.want, got, other, opts)
+	verdict, err := compare.Judge(want, got, other, opts)
 	if err != nil {
 		return err
 	}

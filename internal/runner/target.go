@@ -43,6 +43,9 @@ type Target struct {
 	// Optional leaves a case without a result, in place of an unverified
 	// one, where there is no recorded output for it.
 	Optional bool
+	// Arithmetic is how the kernels compute on f16 and bf16, as far as it is
+	// declared of their source.
+	Arithmetic ops.Arithmetic
 	// Flags are the compiler flags of the images, for reports.
 	Flags string
 }

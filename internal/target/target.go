@@ -14,6 +14,7 @@ import (
 	"github.com/paritycheck/paritycheck/internal/gpu/cuda"
 	"github.com/paritycheck/paritycheck/internal/gpu/isolate"
 	"github.com/paritycheck/paritycheck/internal/gpu/rocm"
+	"github.com/paritycheck/paritycheck/internal/ops"
 	"github.com/paritycheck/paritycheck/internal/runner"
 	"github.com/paritycheck/paritycheck/kernels"
 	"github.com/paritycheck/paritycheck/recordings"
@@ -22,6 +23,10 @@ import (
 // interpreted are the architectures that the interpreter runs, in the
 // order of reports.
 var interpreted = []string{"gfx90a", "gfx1030", "gfx1100"}
+
+// bundled is the arithmetic of the kernels in kernels/hip and kernels/cuda on
+// f16 and bf16: types.h of either widens them to float and rounds once.
+const bundled = ops.InFloat
 
 // Options are what targets are opened with.
 type Options struct {
@@ -123,11 +128,12 @@ func Names() []string {
 
 func emulated(arch string, opts Options) runner.Target {
 	return runner.Target{
-		Name:  "hip@" + arch,
-		Side:  runner.HIP,
-		Flags: "clang " + strings.Join(kernels.Flags(kernels.HIP), " "),
-		Open:  func() (gpu.Device, error) { return sim.Open(arch, opts.Sim) },
-		Image: func(_ gpu.Device, family string) ([]byte, error) { return kernels.Object(family, arch) },
+		Name:       "hip@" + arch,
+		Side:       runner.HIP,
+		Arithmetic: bundled,
+		Flags:      "clang " + strings.Join(kernels.Flags(kernels.HIP), " "),
+		Open:       func() (gpu.Device, error) { return sim.Open(arch, opts.Sim) },
+		Image:      func(_ gpu.Device, family string) ([]byte, error) { return kernels.Object(family, arch) },
 	}
 }
 
@@ -136,9 +142,10 @@ func emulated(arch string, opts Options) runner.Target {
 func rocmTarget(name string, n int, opts Options) runner.Target {
 	flags := kernels.Flags(kernels.HIP)
 	t := runner.Target{
-		Name:  name,
-		Side:  runner.HIP,
-		Flags: strings.Join(flags, " "),
+		Name:       name,
+		Side:       runner.HIP,
+		Arithmetic: bundled,
+		Flags:      strings.Join(flags, " "),
 		Image: func(dev gpu.Device, family string) ([]byte, error) {
 			arch := dev.Info().Arch // gfx90a:sramecc+:xnack-
 			base, _, _ := strings.Cut(arch, ":")
@@ -165,9 +172,10 @@ func cudaTarget(name string, side runner.Side, dialect string, n int, opts Optio
 	flags := kernels.Flags(dialect)
 	nvrtc, missing := cuda.OpenNVRTC()
 	t := runner.Target{
-		Name:  name,
-		Side:  side,
-		Flags: strings.Join(flags, " "),
+		Name:       name,
+		Side:       side,
+		Arithmetic: bundled,
+		Flags:      strings.Join(flags, " "),
 		Image: func(dev gpu.Device, family string) ([]byte, error) {
 			if missing != nil {
 				return kernels.PTX(family)

@@ -40,9 +40,14 @@ enum Fault {
   warp_alone,      // the first 32 threads' result for all
   // In the sum by atomics.
   plain_add,       // no atomic
+  no_retry,        // an exchange that failed is not tried again
+  other_half,      // of the word's two halves always the lower
+  neighbour_lost,  // the other half of the word written as 0
   overwrite,       // the last one stays
   step_swapped,    // lengths and steps of summed dims exchanged
   dims_outer,      // the first summed dim alone
+  dims_inner,      // the last summed dim alone
+  strides_reversed,// strides taken in the order of the fastest dimension
 };
 
 template <typename T> struct Lane { typedef compute<T> type; };
@@ -246,6 +251,29 @@ __device__ inline void fast_argmax(size_t numel, size_t each, size_t num_dims,
     dst[blockIdx.x] = best.index;
 }
 
+// Half types are added in their word of 32 bits.
+template <Fault F, typename T> __device__ inline void atomic_add(T *p, T x) {
+  if constexpr (sizeof(T) != 2) {
+    atomicAdd(p, x);
+  } else {
+    size_t at = reinterpret_cast<size_t>(p);
+    u32 *word = reinterpret_cast<u32 *>(at & ~static_cast<size_t>(3));
+    u32 shift = F == other_half ? 0 : at % 4 * 8;
+    u32 seen = atomicOr(word, 0), old;
+    do {
+      old = seen;
+      union {
+        unsigned short bits;
+        T value;
+      } half = {static_cast<unsigned short>(old >> shift)};
+      float y = widen(half.value) + widen(x);
+      half.value = F == truncated ? truncate<T>(y) : narrow<T>(y);
+      u32 rest = F == neighbour_lost ? 0 : old & ~(0xffffu << shift);
+      seen = atomicCAS(word, old, rest | static_cast<u32>(half.bits) << shift);
+    } while (seen != old && F != no_retry);
+  }
+}
+
 template <Fault F, typename T>
 __device__ inline void sum(size_t numel, size_t num_dims, size_t num_sum_dims,
                            const size_t *info, const T *inp, T *out) {
@@ -258,19 +286,25 @@ __device__ inline void sum(size_t numel, size_t num_dims, size_t num_sum_dims,
     size_t to = i;
     size_t dims = F == dims_outer && num_sum_dims > 1 ? 1 : num_sum_dims;
 #pragma unroll 1
-    for (size_t d = 0; d < dims; d++) {
+    for (size_t d = F == dims_inner ? dims - 1 : 0; d < dims; d++) {
       size_t step = F == step_swapped ? lengths[d] : steps[d];
       size_t length = F == step_swapped ? steps[d] : lengths[d];
       size_t before = to / step;
       to = before / length * step + (to - before * step);
     }
-    T x = inp[gather ? strided(i, numel, num_dims, info, strides) : i];
+    size_t from = gather ? strided(i, numel, num_dims, info, strides) : i;
+    if (F == strides_reversed) {
+      from = 0;
+      for (size_t d = num_dims, rest = i; d-- > 0; rest /= info[d])
+        from += rest % info[d] * strides[num_dims - 1 - d];
+    }
+    T x = inp[from];
     if (F == plain_add)
-      out[to] += x;
+      out[to] = narrow<T>(widen(out[to]) + widen(x));
     else if (F == overwrite)
       out[to] = x;
     else
-      atomicAdd(out + to, x);
+      atomic_add<F>(out + to, x);
   }
 }
 
@@ -306,6 +340,7 @@ FAST_SUM(f64, twin)
 FAST_SUM(f64, single)
 FAST_SUM(f16, twin)
 FAST_SUM(f16, half_sum)
+FAST_SUM(f16, truncated)
 FAST_SUM(bf16, twin)
 FAST_SUM(bf16, truncated)
 FAST_SUM(i64, twin)
@@ -344,3 +379,13 @@ SUM(f32, step_swapped)
 SUM(f32, dims_outer)
 SUM(f32, strides_ignored)
 SUM(f32, one_past)
+SUM(f32, dims_inner)
+SUM(f32, strides_reversed)
+SUM(f16, twin)
+SUM(f16, truncated)
+SUM(f16, no_retry)
+SUM(f16, other_half)
+SUM(f16, neighbour_lost)
+SUM(bf16, twin)
+SUM(bf16, truncated)
+SUM(bf16, plain_add)

@@ -186,7 +186,6 @@ __device__ inline void rope_thd(const T *src, const T *cos, const T *sin,
 
 ROPE_I(f32, twin)
 ROPE_I(f64, twin)
-ROPE_I(bf16, twin)
 ROPE_I(f32, swapped)
 ROPE_I(f32, sign)
 ROPE_I(f32, backwards)
@@ -201,7 +200,6 @@ ROPE_I(f32, halves)
 ROPE_I(bf16, pair_swapped)
 
 ROPE(f32, twin)
-ROPE(f16, twin)
 ROPE(f32, reads_result)
 ROPE(f32, table_twice)
 ROPE(f32, table_head)
@@ -217,5 +215,13 @@ ROPE_THD(f32, position_swapped)
 ROPE_THD(f32, stride_ignored)
 ROPE_THD(f32, batch_by_t)
 ROPE_THD(f32, adjacent)
-ROPE_THD(bf16, truncated)
-ROPE_THD(bf16, twin)
+
+#define HALVES(M)                                                              \
+  M(f16, twin)                                                                 \
+  M(f16, truncated)                                                            \
+  M(bf16, twin)                                                                \
+  M(bf16, truncated)
+
+HALVES(ROPE_I)
+HALVES(ROPE)
+HALVES(ROPE_THD)

@@ -1,7 +1,8 @@
 // What the honest variants share: kernels that do right by other means than
 // those of kernels/hip, and must pass every case. The symbol of one is that
 // of the kernel it stands for, two underscores and a name that begins with
-// "twin"; candle's own arithmetic is among them.
+// "twin", or with "steps" where f16 and bf16 are rounded in every step, as in
+// candle's own arithmetic: the bound of those is wider.
 #pragma once
 
 #include "libm.h"

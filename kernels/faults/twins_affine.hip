@@ -3,7 +3,7 @@
 
 #include "index.h"
 
-struct twin_candle { // each of product and sum rounded to the element type
+struct steps_candle { // each of product and sum rounded to the element type
   template <typename T> static __device__ T of(T x, T mul, T add) {
     return (each_of<T>(x) * each_of<T>(mul) + each_of<T>(add)).v;
   }
@@ -32,10 +32,10 @@ struct twin_float { // two roundings in float, a third at the store
                      mul, add);                                                \
   }
 
-AFFINE(f64, twin_candle)
-AFFINE(f32, twin_candle)
-AFFINE(f16, twin_candle)
-AFFINE(bf16, twin_candle)
+AFFINE(f64, steps_candle)
+AFFINE(f32, steps_candle)
+AFFINE(f16, steps_candle)
+AFFINE(bf16, steps_candle)
 AFFINE(f16, twin_fused)
 AFFINE(f16, twin_float)
 AFFINE(bf16, twin_float)

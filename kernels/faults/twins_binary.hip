@@ -11,10 +11,10 @@
       return (each_of<bf16>(a) op each_of<bf16>(b)).v;                         \
     }                                                                          \
   };
-CANDLE(twin_candle_add, +)
-CANDLE(twin_candle_sub, -)
-CANDLE(twin_candle_mul, *)
-CANDLE(twin_candle_div, /)
+CANDLE(steps_candle_add, +)
+CANDLE(steps_candle_sub, -)
+CANDLE(steps_candle_mul, *)
+CANDLE(steps_candle_div, /)
 
 // f32 by way of double, which has more than twice its digits.
 #define DOUBLE(name, op)                                                       \
@@ -44,10 +44,10 @@ DOUBLE(twin_double_div, /)
   }
 
 #define HALVES(T)                                                              \
-  BINARY(add, T, twin_candle_add)                                              \
-  BINARY(sub, T, twin_candle_sub)                                              \
-  BINARY(mul, T, twin_candle_mul)                                              \
-  BINARY(div, T, twin_candle_div)
+  BINARY(add, T, steps_candle_add)                                              \
+  BINARY(sub, T, steps_candle_sub)                                              \
+  BINARY(mul, T, steps_candle_mul)                                              \
+  BINARY(div, T, steps_candle_div)
 
 HALVES(f16)
 HALVES(bf16)

@@ -53,7 +53,7 @@ template <typename A> __device__ inline A sum_candle(A v) {
 }
 
 enum Twin {
-  twin_candle,     // its order and its sums: variance as E[x^2] - mean^2
+  steps_candle,     // its order and its sums: variance as E[x^2] - mean^2
   twin_fused,      // the same with what a compiler may fuse
   twin_two_pass,   // mean of (x-mean)^2, unfused
   twin_welford,    // mean and deviations in one pass, merged
@@ -93,7 +93,7 @@ __device__ inline void columns(int n, int block_size, Do f) {
 }
 
 template <Twin F, typename A> __device__ inline A total(A v) {
-  return F == twin_candle || F == twin_fused ? sum_candle(v) : sum_block(v);
+  return F == steps_candle || F == twin_fused ? sum_candle(v) : sum_block(v);
 }
 
 template <Twin F, typename T>
@@ -161,7 +161,7 @@ __device__ inline void layer_norm(const T *src, T *dst, const T *alpha,
     v = join_block(v);
     mean = v.mean;
     variance = v.squares / n_cols;
-  } else if constexpr (F == twin_candle || F == twin_fused) {
+  } else if constexpr (F == steps_candle || F == twin_fused) {
     A sum = 0, squares = 0;
     columns<F>(n_cols, block_size, [&](int i) {
       A e = read<A>(x[i]);
@@ -211,10 +211,10 @@ __device__ inline void layer_norm(const T *src, T *dst, const T *alpha,
   }
 #define NORM(T, F) RMS_NORM(T, F) LAYER_NORM(T, F)
 
-NORM(f64, twin_candle)
-NORM(f32, twin_candle)
-NORM(f16, twin_candle)
-NORM(bf16, twin_candle)
+NORM(f64, steps_candle)
+NORM(f32, steps_candle)
+NORM(f16, steps_candle)
+NORM(bf16, steps_candle)
 NORM(f64, twin_fused)
 NORM(f32, twin_fused)
 NORM(f16, twin_fused)

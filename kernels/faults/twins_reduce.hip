@@ -22,7 +22,7 @@ __device__ inline T element(size_t i, size_t numel, size_t num_dims,
 // How n elements, which x(i) gives, are added up by all threads.
 
 // As candle has it: every addition is one of the element type.
-struct twin_candle {
+struct steps_candle {
   template <typename T, typename X> static __device__ T sum(size_t n, X x) {
     __shared__ T found[1024];
     int rank = threadIdx.x, threads = blockDim.x;
@@ -148,10 +148,10 @@ struct twin_double {
       dst[blockIdx.x] = s;                                                     \
   }
 
-FAST_SUM(f16, twin_candle)
-FAST_SUM(bf16, twin_candle)
-FAST_SUM(f32, twin_candle)
-FAST_SUM(f64, twin_candle)
+FAST_SUM(f16, steps_candle)
+FAST_SUM(bf16, steps_candle)
+FAST_SUM(f32, steps_candle)
+FAST_SUM(f64, steps_candle)
 FAST_SUM(f32, twin_lanes)
 FAST_SUM(f64, twin_lanes)
 FAST_SUM(f16, twin_sequential)

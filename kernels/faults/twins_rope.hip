@@ -2,7 +2,7 @@
 #include "twin.h"
 
 // How a pair is turned.
-struct twin_steps { // each product and sum rounded to T, as candle has it
+struct steps { // each product and sum rounded to T, as candle has it
   template <typename T>
   static __device__ void turn(T a, T b, T cos, T sin, T &y1, T &y2) {
     Each<T> x1(a, 0), x2(b, 0), c(cos, 0), s(sin, 0);
@@ -20,7 +20,7 @@ struct twin_other_fma { // the other product fused
   }
 };
 
-struct twin_fused { // as candle fuses f16: the product rounded to f16 first
+struct steps_fused { // as candle fuses f16: the product rounded to f16 first
   static __device__ void turn(f16 x1, f16 x2, f16 c, f16 s, f16 &y1, f16 &y2) {
     y1 = __builtin_fmaf16(x1, c, -(x2 * s));
     y2 = __builtin_fmaf16(x1, s, x2 * c);
@@ -112,12 +112,12 @@ __device__ inline void rope_thd(const T *src, const T *cos, const T *sin,
 
 #define ALL(T, F) ROPE_I(T, F) ROPE(T, F) ROPE_THD(T, F)
 
-ALL(f16, twin_steps)
-ALL(bf16, twin_steps)
-ALL(f16, twin_fused)
-ALL(bf16, twin_fused)
-ALL(f32, twin_steps)
-ALL(f64, twin_steps)
+ALL(f16, steps)
+ALL(bf16, steps)
+ALL(f16, steps_fused)
+ALL(bf16, steps_fused)
+ALL(f32, steps)
+ALL(f64, steps)
 ALL(f32, twin_other_fma)
 ALL(f64, twin_other_fma)
 ROPE_I(f16, twin_other_fma)

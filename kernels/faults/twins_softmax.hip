@@ -32,7 +32,7 @@ template <typename A> struct Larger {
 
 // As candle has it: the difference, e to it and the scaled result are all of
 // the element type, e to it is kept in dst, and the sum is a float's.
-struct twin_candle {
+struct steps_candle {
   template <typename T>
   static __device__ void row(const T *x, T *y, int n, int lane) {
     typedef compute<T> A;
@@ -251,10 +251,10 @@ struct twin_double {
     F::row(src + at, dst + at, n_cols, static_cast<int>(threadIdx.y));         \
   }
 
-SOFTMAX(f64, twin_candle)
-SOFTMAX(f32, twin_candle)
-SOFTMAX(f16, twin_candle)
-SOFTMAX(bf16, twin_candle)
+SOFTMAX(f64, steps_candle)
+SOFTMAX(f32, steps_candle)
+SOFTMAX(f16, steps_candle)
+SOFTMAX(bf16, steps_candle)
 SOFTMAX(f64, twin_division)
 SOFTMAX(f32, twin_division)
 SOFTMAX(f16, twin_division)

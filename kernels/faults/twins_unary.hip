@@ -71,13 +71,13 @@ template <typename T> __device__ inline E<T> powf(E<T> x, E<T> p) {
 
 // A function is F<T>::of, from the element to the element.
 #define OF_EACH(op)                                                            \
-  struct twin_candle_##op {                                                    \
+  struct steps_candle_##op {                                                    \
     template <typename T> static __device__ T of(T x, T) {                     \
       return candle::op(each_of<T>(x)).v;                                      \
     }                                                                          \
   };
 #define OF_EACH_PARAM(op)                                                      \
-  struct twin_candle_##op {                                                    \
+  struct steps_candle_##op {                                                    \
     template <typename T> static __device__ T of(T x, T p) {                   \
       return candle::op(each_of<T>(x), each_of<T>(p)).v;                       \
     }                                                                          \
@@ -269,24 +269,24 @@ __device__ inline void apply(size_t numel, size_t num_dims, const size_t *info,
   }
 
 #define CANDLE(T)                                                              \
-  UNARY(exp, T, twin_candle_exp)                                               \
-  UNARY(log, T, twin_candle_log)                                               \
-  UNARY(sin, T, twin_candle_sin)                                               \
-  UNARY(cos, T, twin_candle_cos)                                               \
-  UNARY(sqrt, T, twin_candle_sqrt)                                             \
-  UNARY(recip, T, twin_candle_recip)                                           \
-  UNARY(gelu, T, twin_candle_gelu)                                             \
-  UNARY(gelu_erf, T, twin_candle_gelu_erf)                                     \
-  UNARY(silu, T, twin_candle_silu)                                             \
-  UNARY(sigmoid, T, twin_candle_sigmoid)                                       \
-  UNARY(sqr, T, twin_candle_sqr)                                               \
-  PARAM(elu, T, twin_candle_elu)                                               \
-  PARAM(powf, T, twin_candle_powf)
+  UNARY(exp, T, steps_candle_exp)                                               \
+  UNARY(log, T, steps_candle_log)                                               \
+  UNARY(sin, T, steps_candle_sin)                                               \
+  UNARY(cos, T, steps_candle_cos)                                               \
+  UNARY(sqrt, T, steps_candle_sqrt)                                             \
+  UNARY(recip, T, steps_candle_recip)                                           \
+  UNARY(gelu, T, steps_candle_gelu)                                             \
+  UNARY(gelu_erf, T, steps_candle_gelu_erf)                                     \
+  UNARY(silu, T, steps_candle_silu)                                             \
+  UNARY(sigmoid, T, steps_candle_sigmoid)                                       \
+  UNARY(sqr, T, steps_candle_sqr)                                               \
+  PARAM(elu, T, steps_candle_elu)                                               \
+  PARAM(powf, T, steps_candle_powf)
 
 CANDLE(f16)
 CANDLE(bf16)
-UNARY(gelu, f32, twin_candle_gelu)
-UNARY(gelu, f64, twin_candle_gelu)
+UNARY(gelu, f32, steps_candle_gelu)
+UNARY(gelu, f64, steps_candle_gelu)
 UNARY(silu, f32, twin_reciprocal_silu)
 UNARY(silu, f64, twin_reciprocal_silu)
 UNARY(silu, bf16, twin_reciprocal_silu)

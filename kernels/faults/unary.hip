@@ -45,6 +45,10 @@ enum Fault {
   block_256,        // blocks of 256 threads taken for granted
   off_by_one,       // <= for <
   dims_swapped,     // offsets by the dimensions of the next axis
+  inner_dense,      // the last stride taken for 1
+  outer_ignored,    // the first stride taken for 0
+  dims_for_strides, // the first half of info for the second
+  inner_checked,    // contiguous if the last stride is 1
 };
 
 template <Fault F, typename T>
@@ -231,7 +235,12 @@ __device__ inline size_t offset(size_t i, size_t n, const size_t *info) {
 #pragma unroll 1
   for (size_t k = n; k-- > 0;) {
     size_t dim = info[F == dims_swapped ? (k + 1) % n : k];
-    at += i % dim * strides[F == strides_reversed ? n - 1 - k : k];
+    size_t stride = strides[F == strides_reversed ? n - 1 - k : k];
+    if (F == inner_dense && k + 1 == n)
+      stride = 1;
+    if (F == outer_ignored && k == 0)
+      stride = 0;
+    at += i % dim * (F == dims_for_strides ? info[k] : stride);
     i /= dim;
   }
   return at;
@@ -249,6 +258,8 @@ __device__ inline void map_faulty(size_t numel, size_t num_dims,
     i = blockIdx.x * 256 + threadIdx.x, threads = gridDim.x * 256;
   bool walk = F != strides_ignored && inp && info &&
               !contiguous(num_dims, info, info + num_dims);
+  if (F == inner_checked && walk && num_dims > 0)
+    walk = info[2 * num_dims - 1] != 1;
   if (!inp && F != null_read)
     inp = out;
   if (!walk && F != block_256 && aligned(inp) && aligned(out)) {
@@ -295,13 +306,35 @@ __device__ inline void map_faulty(size_t numel, size_t num_dims,
     map_faulty<F>(numel, num_dims, info, inp, out, Same<F, T>());              \
   }
 
+// Every function whose result has to be rounded.
+#define HALVES(M, name, Op)                                                    \
+  M(name, f16, Op, twin)                                                       \
+  M(name, f16, Op, truncated)                                                  \
+  M(name, bf16, Op, twin)                                                      \
+  M(name, bf16, Op, truncated)
+
+HALVES(UNARY, recip, Recip)
+HALVES(UNARY, exp, Exp)
+HALVES(UNARY, log, Log)
+HALVES(UNARY, sin, Sin)
+HALVES(UNARY, cos, Cos)
+HALVES(UNARY, tanh, Tanh)
+HALVES(UNARY, erf, Erf)
+HALVES(UNARY, normcdf, Normcdf)
+HALVES(UNARY, sqr, Sqr)
+HALVES(UNARY, sqrt, Sqrt)
+HALVES(UNARY, gelu, Gelu)
+HALVES(UNARY, gelu_erf, GeluErf)
+HALVES(UNARY, silu, Silu)
+HALVES(UNARY, sigmoid, Sigmoid)
+HALVES(PARAM, elu, Elu)
+HALVES(PARAM, powf, Powf)
 UNARY(gelu, f32, Gelu, twin)
 UNARY(gelu, f32, Gelu, erf_form)
 UNARY(gelu, f32, Gelu, constant)
 UNARY(gelu, f32, Gelu, no_cube)
 UNARY(gelu_erf, f32, GeluErf, twin)
 UNARY(gelu_erf, f32, GeluErf, tanh_form)
-UNARY(gelu_erf, f16, GeluErf, twin)
 UNARY(gelu_erf, f16, GeluErf, tanh_form)
 UNARY(silu, f32, Silu, twin)
 UNARY(silu, f32, Silu, fast_rcp)
@@ -311,8 +344,6 @@ UNARY(exp, f32, Exp, twin)
 UNARY(exp, f32, Exp, fast)
 UNARY(exp, f64, Exp, twin)
 UNARY(exp, f64, Exp, single)
-UNARY(exp, bf16, Exp, twin)
-UNARY(exp, bf16, Exp, truncated)
 UNARY(log, f32, Log, twin)
 UNARY(log, f32, Log, fast)
 UNARY(sin, f32, Sin, twin)
@@ -348,8 +379,6 @@ UNARY(abs, f32, Abs, twin)
 UNARY(abs, f32, Abs, minus_zero)
 UNARY(recip, f32, Recip, twin)
 UNARY(recip, f32, Recip, fast)
-UNARY(recip, f16, Recip, twin)
-UNARY(recip, f16, Recip, truncated)
 UNARY(sqrt, f32, Sqrt, twin)
 UNARY(sqrt, f32, Sqrt, ftz)
 UNARY(sqrt, f32, Sqrt, absolute)
@@ -358,13 +387,15 @@ UNARY(sqr, f32, Sqr, ftz)
 UNARY(sqr, f32, Sqr, strides_ignored)
 UNARY(sqr, f32, Sqr, strides_reversed)
 UNARY(sqr, f32, Sqr, dims_swapped)
+UNARY(sqr, f32, Sqr, inner_dense)
+UNARY(sqr, f32, Sqr, outer_ignored)
+UNARY(sqr, f32, Sqr, dims_for_strides)
+UNARY(sqr, f32, Sqr, inner_checked)
 UNARY(sqr, f32, Sqr, null_read)
 UNARY(sqr, f32, Sqr, tail_left)
 UNARY(sqr, f32, Sqr, one_block)
 UNARY(sqr, f32, Sqr, block_256)
 UNARY(sqr, f32, Sqr, off_by_one)
-UNARY(sqr, bf16, Sqr, twin)
-UNARY(sqr, bf16, Sqr, truncated)
 PARAM(elu, f32, Elu, twin)
 PARAM(elu, f32, Elu, alpha_ignored)
 PARAM(elu, f32, Elu, alpha_everywhere)
@@ -373,5 +404,8 @@ PARAM(powf, f32, Powf, exp_log)
 PARAM(powf, f32, Powf, int_exponent)
 COPY(f32, twin)
 COPY(f32, ftz)
+COPY(f32, strides_ignored)
+COPY(f32, inner_dense)
+COPY(f32, outer_ignored)
 COPY(u32, twin)
 COPY(u32, by_float)
