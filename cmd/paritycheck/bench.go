@@ -32,6 +32,7 @@ type benchOptions struct {
 	quiet   bool
 	bench   bench.Options
 	percent float64 // of noise
+	dump    string
 
 	rendering
 	given []string
@@ -54,8 +55,8 @@ median is known to --noise or at --time-limit; the report says which. GB/s
 counts the bytes that a perfect kernel moves; shares are of the faster of
 the driver's copy and our copy kernel, measured in the same run.
 
-Sizes are small, medium, large, model:NAME (paritycheck list sizes), all,
-or dimensions of the op in place of those of large: rows=512,n=4096.
+Sizes are small, medium, large, huge, model:NAME (paritycheck list sizes),
+all, or dimensions of the op in place of those of large: rows=512,n=4096.
 
 Interpreted targets have no times: they run small for their counters.`,
 		Example: `  # How close the kernels of softmax come to the memory's limit
@@ -87,6 +88,7 @@ Interpreted targets have no times: they run small for their counters.`,
 	f.IntVar(&opts.bench.MinSamples, "min-samples", 30, "take at least `n` samples")
 	f.BoolVar(&opts.bench.NoBatch, "no-batch", false, "no batches")
 	f.BoolVar(&opts.noCheck, "no-check", false, "time kernels without judging them first")
+	f.StringVar(&opts.dump, "dump", "", "write what was launched to `folder`, for other tools: launches.json, modules and contents of buffers")
 	f.BoolVarP(&opts.quiet, "quiet", "q", false, "no progress on stderr")
 	opts.rendering.add(cmd)
 	return cmd
@@ -138,6 +140,13 @@ func doBench(ctx context.Context, out, errOut io.Writer, opts benchOptions) erro
 	defer stop()
 
 	topts := runner.TimeOptions{Seed: opts.seed, Bench: opts.bench}
+	var dump *launchDump
+	if opts.dump != "" {
+		if dump, err = newLaunchDump(opts.dump); err != nil {
+			return err
+		}
+		topts.Launched = dump.add
+	}
 	var checked *runner.Run
 	if !opts.noCheck {
 		if checked, err = benchCheck(ctx, errOut, cases, targets, opts); err != nil {
@@ -154,6 +163,11 @@ func doBench(ctx context.Context, out, errOut io.Writer, opts benchOptions) erro
 	interrupted := errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {
 		return err
+	}
+	if dump != nil {
+		if err := dump.write(); err != nil {
+			return err
+		}
 	}
 	r.Env.Version, r.Env.Commit = build()
 	r.Env.Level, r.Env.Flags = ops.Fast.String(), opts.given
@@ -215,7 +229,7 @@ func benchJobs(cases []ops.Case, sizes []string) ([]runner.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	small, large := ops.Scales()[0], ops.Scales()[2]
+	small, large := scale("small"), scale("large")
 	used := map[string]bool{}
 	for i := range cases {
 		c := &cases[i]
@@ -256,6 +270,12 @@ func benchJobs(cases []ops.Case, sizes []string) ([]runner.Job, error) {
 		return nil, fmt.Errorf("--size %s: none of the selected ops occurs at it", strings.Join(sizes, ","))
 	}
 	return jobs, nil
+}
+
+// scale is the one of that name.
+func scale(name string) ops.Scale {
+	all := ops.Scales()
+	return all[slices.IndexFunc(all, func(s ops.Scale) bool { return s.Name == name })]
 }
 
 // parseSizes splits what --size is given into scales and dimensions.

@@ -23,7 +23,7 @@ import (
 func newListCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List ops, cases, kernels, targets or instructions",
+		Short: "List ops, cases, kernels, targets, sizes or instructions",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -37,6 +37,7 @@ func newListCmd() *cobra.Command {
 		newListCasesCmd(doListCases),
 		newListKernelsCmd(doListKernels),
 		newListTargetsCmd(doListTargets),
+		newListSizesCmd(doListSizes),
 		newListISACmd(doListISA),
 	)
 	return cmd
@@ -327,4 +328,37 @@ func built() (hip, cuda map[string]bool, err error) {
 		}
 	}
 	return hip, cuda, nil
+}
+
+func newListSizesCmd(do func(io.Writer, string) error) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "sizes",
+		Short: "List the sizes that bench times ops at",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return do(cmd.OutOrStdout(), format) },
+	}
+	addFormat(cmd, &format)
+	return cmd
+}
+
+// A listedSize is one size in JSON.
+type listedSize struct {
+	Size    string `json:"size"` // as --size takes it
+	Summary string `json:"summary"`
+}
+
+func doListSizes(w io.Writer, format string) error {
+	var list []listedSize
+	for _, s := range ops.Scales() {
+		list = append(list, listedSize{sizeName(s), s.Summary})
+	}
+	if format == "json" {
+		return writeJSON(w, list)
+	}
+	var rows [][]string
+	for _, s := range list {
+		rows = append(rows, []string{s.Size, s.Summary})
+	}
+	return report.Grid(w, []string{"size", "what"}, nil, rows)
 }

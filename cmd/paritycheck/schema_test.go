@@ -24,7 +24,7 @@ func TestSchemaDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	types := map[string][]string{}
-	for _, v := range []any{runner.Run{}, listedOp{}, listedCase{}, listedKernel{}, listedISA{}, explanation{}, machine{}, report.Changes{}, baseline.Baseline{}} {
+	for _, v := range []any{runner.Run{}, listedOp{}, listedCase{}, listedKernel{}, listedISA{}, listedSize{}, dumpedLaunch{}, explanation{}, machine{}, report.Changes{}, baseline.Baseline{}} {
 		walk(types, reflect.TypeOf(v))
 	}
 	for _, d := range schemaDiffs(types, sections(string(b))) {

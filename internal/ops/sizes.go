@@ -23,12 +23,13 @@ type Scale struct {
 	model      *model
 }
 
-// Scales are all scales: three of plain sizes, then models.
+// Scales are all scales: plain sizes, then models.
 func Scales() []Scale {
 	list := []Scale{
 		{Name: "small", Summary: "4096 elements: bound by the launch", rows: 4, cols: 1024},
 		{Name: "medium", Summary: "2^20 elements, rows of 4096: in the cache", rows: 256, cols: 4096},
 		{Name: "large", Summary: "2^26 elements, rows of 4096: bound by memory", rows: 1 << 14, cols: 4096},
+		{Name: "huge", Summary: "2^28 elements, rows of 4096: what a cache holds no longer counts", rows: 1 << 16, cols: 4096},
 	}
 	for i := range models {
 		list = append(list, Scale{Name: models[i].name, Summary: models[i].title, model: &models[i]})

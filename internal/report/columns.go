@@ -104,7 +104,20 @@ func columns() []column {
 		{key: "samples", raw: func(r *row) string { return strconv.Itoa(len(r.first().Samples)) }},
 		timing("time_low_s", "", func(t *runner.Timing) float64 { return t.Low }, nil),
 		timing("time_high_s", "", func(t *runner.Timing) float64 { return t.High }, nil),
-		timing("time_noise", "±", func(t *runner.Timing) float64 { return (t.High - t.Low) / (2 * t.Median) }, percent),
+		{key: "time_noise", name: "±", right: true,
+			raw: func(r *row) string {
+				if r.timing() == nil {
+					return ""
+				}
+				return num(r.timing().Noise())
+			},
+			text: func(r *row) string {
+				if r.timing() == nil {
+					return "-"
+				}
+				return percent(r.timing().Noise())
+			},
+			when: func(r *row) bool { return r.timing() != nil }},
 		timing("batch_s", "batch", func(t *runner.Timing) float64 { return t.BatchMedian }, secondsText),
 		timing("batch_low_s", "", func(t *runner.Timing) float64 { return t.BatchLow }, nil),
 		timing("batch_high_s", "", func(t *runner.Timing) float64 { return t.BatchHigh }, nil),

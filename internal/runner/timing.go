@@ -42,6 +42,9 @@ type Timing struct {
 	Warnings []compare.Warning `json:"warnings,omitempty"`
 }
 
+// Noise is half the width of the median's interval, as a share of it.
+func (t *Timing) Noise() float64 { return (t.High - t.Low) / (2 * t.Median) }
+
 // A Bandwidth is how fast a target copies memory, bytes read and bytes
 // written both counted.
 type Bandwidth struct {
@@ -79,6 +82,9 @@ type TimeOptions struct {
 	// Refuse, if not nil, says why a case is not to be timed on a target;
 	// "" lets it.
 	Refuse func(target string, c *ops.Case) string
+	// Launched, if not nil, is given each problem that was timed and the
+	// image that its kernel is in.
+	Launched func(target string, p *ops.Problem, image []byte) error
 	// Progress, if not nil, is called after each case.
 	Progress func(Progress)
 }
@@ -278,6 +284,15 @@ func (t *timer) time(ctx context.Context, p *ops.Problem, r *Result) error {
 	m, err := t.session.measure(ctx, p, t.clock, t.flush, t.opts.Bench)
 	if err != nil {
 		return err
+	}
+	if t.opts.Launched != nil {
+		image, err := t.target.Image(t.session.dev, p.Case.Op.Family)
+		if err == nil {
+			err = t.opts.Launched(t.target.Name, p, image)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	r.Samples = m.Cold.Samples
 	tm := &Timing{
