@@ -136,14 +136,16 @@ func TestPlants(t *testing.T) {
 						r.clean(rep)
 						return
 					}
-					p.judge(t, rep, err)
+					p.judge(t, "defects.hip", rep, err)
 				})
 			}
 		}
 	})
 }
 
-func (p *plant) judge(t *testing.T, rep gpu.Report, err error) {
+// judge compares what a launch of a kernel of defects.hip, or of another
+// file, found.
+func (p *plant) judge(t *testing.T, file string, rep gpu.Report, err error) {
 	t.Helper()
 	if p.fault != "" {
 		var fault *gpu.Fault
@@ -181,8 +183,8 @@ func (p *plant) judge(t *testing.T, rep gpu.Report, err error) {
 		if f.First.PC == 0 || f.First.Inst == "" || f.Count == 0 || f.Kernel != "bad_"+p.name {
 			t.Errorf("incomplete finding %+v", f)
 		}
-		if !strings.HasPrefix(f.First.Source, "defects.hip:") {
-			t.Errorf("got source %q, want a line of defects.hip", f.First.Source)
+		if !strings.HasPrefix(f.First.Source, file+":") {
+			t.Errorf("got source %q, want a line of %s", f.First.Source, file)
 		}
 		if want := "it comes from " + p.from; p.from != "" && !strings.Contains(f.Detail, want) {
 			t.Errorf("got detail %q, want %q in it", f.Detail, want)

@@ -100,9 +100,11 @@ func (c *compiler) memory(in *isa.Inst, o *op) error {
 	}
 	space, rest, _ := strings.Cut(in.Name, "_")
 	m := &memOp{data: -1, data2: -1, dst: -1, offset: int64(in.Offset)}
-	if in.Has(isa.LDS) || strings.Contains(rest, "lds") {
-		return errors.New("loads straight to LDS (__builtin_amdgcn_global_load_lds and the like) are not interpreted; load to a register and store that")
+	rest, toLDS := strings.CutPrefix(rest, "load_lds_") // gfx11; before, a bit says so
+	if toLDS {
+		rest = "load_" + rest
 	}
+	toLDS = toLDS || in.Has(isa.LDS)
 	for _, form := range []string{"_addtid", "addtid_"} { // load_dword_addtid, load_addtid_b32
 		if s := strings.Replace(rest, form, "", 1); s != rest {
 			rest, m.tid = s, true
@@ -206,10 +208,47 @@ func (c *compiler) memory(in *isa.Inst, o *op) error {
 	if m.tid && m.base.kind == srcNone {
 		return errors.New("has no base address")
 	}
+	if toLDS && err == nil {
+		err = m.loadToLDS(in, o)
+	}
 	if err == nil && m.kind == memLoad && m.dst < 0 {
 		err = errors.New("has no destination")
 	}
 	m.atomicLoad = m.kind == memLoad && in.Has(isa.GLC)
 	o.dst, o.final = max(m.dst, tmpOut), max(m.dst, tmpOut)
 	return err
+}
+
+// loadToLDS makes o a load that leaves registers alone and puts what it
+// loaded into LDS, a dword for each lane: at M0 and the instruction's offset,
+// lane after lane. Source: AMD's "Instinct MI200" ISA guide, on memory loads
+// to LDS; LLVM has a byte or half widened to a dword too.
+func (m *memOp) loadToLDS(in *isa.Inst, o *op) error {
+	if m.kind != memLoad || m.size > 4 || m.part != partAll {
+		return errors.New("to LDS is not interpreted")
+	}
+	m.dst = tmpDPP
+	base := ^uint32(3) & 0x3ffff // M0 counts in dwords
+	if in.Enc == isa.MUBUF {
+		base = 0xffff
+	}
+	store := &op{in: in, class: o.class, dst: tmpOut, final: tmpOut, target: -1, mem: &memOp{
+		kind: memStore, size: 4, fold: accessStore, data: m.dst, data2: -1, dst: -1, addr: src{kind: srcNone}, base: src{kind: srcNone},
+	}}
+	load := o.run
+	o.run = func(w *wave, o *op) {
+		load(w, o)
+		if w.exec == 0 || w.err != nil {
+			return
+		}
+		if w.g.checks && w.shadow.s[regM0] != ^uint32(0) {
+			w.g.uninit(w, o, w.firstLane(), "address", "sgpr", "the address in shared memory is computed from a value that nobody wrote")
+		}
+		at := w.s[regM0]&base + uint32(o.mem.offset)
+		for i := range w.g.ea[:w.n] {
+			w.g.ea[i] = uint64(at + 4*uint32(i))
+		}
+		w.g.shared(w, store, w.exec)
+	}
+	return nil
 }

@@ -165,6 +165,75 @@ func TestGlobalLaneAddress(t *testing.T) {
 	}
 }
 
+// TestLoadToLDS has loads that go from memory to LDS.
+func TestLoadToLDS(t *testing.T) {
+	for _, arch := range allArchs {
+		tried := 0
+		for _, op := range knownOps(arch) {
+			gfx11 := strings.Contains(op.Name, "_lds_")
+			m, ok := parseMemory(strings.Replace(op.Name, "_lds_", "_", 1))
+			forms := flatForms(op.Enc)
+			bit := uint32(1 << 13)
+			switch {
+			case !ok || m.kind != "load" || m.bits > 32 || m.d16 || m.tid || gfx11 != (arch == isa.GFX1100):
+				continue
+			case op.Enc == isa.MUBUF:
+				forms, bit = bufferForms(), 1<<16
+			case op.Enc != isa.GLOBAL:
+				continue
+			}
+			if gfx11 {
+				bit = 0
+			}
+			for k := range 4 {
+				for f := range forms {
+					if forms[f].spaces != "g" {
+						continue
+					}
+					mb := newMemBench(t, arch, uint64(k))
+					words := forms[f].words(arch, uint32(op.Opcode), false)
+					words[0] |= bit
+					words[1] &^= 0xff00
+					if op.Enc == isa.GLOBAL {
+						words[1] &^= 0xff << 24
+					}
+					in, err := isa.Decode(arch, dwords(words...), 0)
+					if err != nil || in.Name != op.Name {
+						continue // LLVM has none
+					}
+					o, err := mb.c.try(&in)
+					if err != nil {
+						t.Fatalf("%v %v: %v", arch, in.String(), err)
+					}
+					want := forms[f].places(mb, mb.wantPlaces("g", m.bits/8, 1, k), m.bits/8)
+					mb.w.s[regM0] = 0x00fc0000 | 0x158
+					tried++
+					mb.compare(t, &in, &o, &m, want, func(model *memModel, rows []lanes, exec uint64) {
+						for i := range mb.w.n {
+							if exec>>i&1 == 0 {
+								continue
+							}
+							var v int64
+							at := model.at(want[i], i)
+							for b := m.bits/8 - 1; b >= 0; b-- {
+								v = v<<8 | int64(at[b])
+							}
+							if m.typ == 'i' && v>>(m.bits-1) == 1 {
+								v -= 1 << m.bits
+							}
+							to := 0x158 + int(in.Offset) + 4*i
+							binary.LittleEndian.PutUint32(model.lds[to:], uint32(v))
+						}
+					})
+				}
+			}
+		}
+		if tried < 40 {
+			t.Errorf("%v: tried %d, want 40", arch, tried)
+		}
+	}
+}
+
 // TestAppend has the counter that moves by the number of lanes.
 func TestAppend(t *testing.T) {
 	for _, arch := range allArchs {

@@ -304,7 +304,12 @@ func (w *wave) loadScalars(o *op, addr uint64, n int) {
 		off := a - r.base
 		w.s[d] = binary.LittleEndian.Uint32(r.data[off:])
 		if g.checks {
-			w.defineScalar(d, r.definedBits(off))
+			bits := r.definedBits(off)
+			w.defineScalar(d, bits)
+			if bits != ^uint32(0) {
+				w.from.used = true
+				w.from.s[d] = origin{o: &w.unit.ops[w.at], name: r.name, off: int64(off), group: g.linear, wave: w.id, lane: w.firstLane()}
+			}
 			g.raceReadScalar(w, o, r, off)
 		}
 	}
