@@ -33,6 +33,7 @@ var mayImport = map[string]string{
 	"internal/amdgpu/isa/internal/llvm": "github.com/ebitengine/purego",
 	"internal/amdgpu/arith":             "",
 	"internal/amdgpu/sim":               "internal/amdgpu/codeobject internal/amdgpu/isa internal/amdgpu/arith internal/gpu golang.org/x/sys/cpu",
+	"internal/amdgpu/sim/genuops":       "",
 	"internal/compare":                  "internal/tensor internal/gpu gonum.org golang.org/x/perf",
 	"internal/ops":                      "internal/tensor internal/truth internal/compare internal/gpu gonum.org",
 	"internal/bench":                    "internal/gpu",

@@ -39,6 +39,7 @@ type group struct {
 	ea         [64]uint64        // addresses of the memory instruction that executes
 	acc        access            // the same taken apart, on the fast path
 	slow       bool              // keeps to the general paths, for tests
+	plain      bool              // executes spans without uops, for tests
 
 	err   error // of work-group errAt
 	errAt uint64
@@ -74,7 +75,7 @@ func newGroup(l *launch) *group {
 		}
 	}
 	g.l, g.checks, g.noRaces = l, l.checks, l.groups*uint64(l.waves) > raceMaxWaves
-	g.slow = d.opts.slow
+	g.slow, g.plain = d.opts.slow, d.opts.plain
 	g.lds.init(l)
 	for i := len(g.all); i < l.waves; i++ {
 		g.all = append(g.all, &wave{g: g, id: i, arch: d.arch, trans: d.opts.transcendental()})
@@ -152,6 +153,7 @@ func (g *group) run(linear uint64) (err error) {
 // reset readies a wave for a new work-group.
 func (w *wave) reset(l *launch) {
 	w.unit, w.pc, w.at = l.unit, l.entry, l.entry
+	copy(w.consts[:], l.unit.consts)
 	w.state, w.err = waveRunning, nil
 	w.scc, w.gprIdx, w.steps = 0, false, 0
 	w.mode = arith.ModeOf(l.kernel.Descriptor.Rsrc1)
@@ -251,6 +253,10 @@ func (w *wave) run(n int64) {
 	start := n
 	for n > 0 && w.state == waveRunning {
 		o := &w.unit.ops[w.pc]
+		if s := o.span; s != nil && n >= int64(s.n) && !g.slow && w.runSpan(s) {
+			n -= int64(s.n)
+			continue
+		}
 		w.at = w.pc
 		w.pc++
 		n--
@@ -270,6 +276,10 @@ func (w *wave) runChecked(n int64) {
 	start := n
 	for n > 0 && w.state == waveRunning {
 		o := &w.unit.ops[w.pc]
+		if s := o.span; s != nil && n >= int64(s.n) && !g.slow && w.runSpan(s) {
+			n -= int64(s.n)
+			continue
+		}
 		w.at = w.pc
 		w.pc++
 		n--

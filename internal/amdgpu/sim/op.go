@@ -180,6 +180,7 @@ type op struct {
 	index  *indexed // of functions with s_set_gpr_idx_on
 	dpp    *dppOp   // of DPP
 	aux    any      // for spec.prep and its handler
+	span   *span    // that starts here
 
 	in *isa.Inst // for everything rare, and for messages
 }

@@ -48,7 +48,8 @@ type Options struct {
 	// matter run one after another.
 	Workers int
 
-	slow bool // no fast paths, for tests that compare
+	// For tests that compare: no fast paths, and spans without uops.
+	slow, plain bool
 }
 
 // A Model says how transcendental instructions round.

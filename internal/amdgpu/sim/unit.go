@@ -21,6 +21,7 @@ type unit struct {
 	calls   bool // leaves for addresses in registers
 	vgprs   int  // one past the highest VGPR named
 	agprs   int
+	consts  []uint32 // of uops
 }
 
 // unitAt returns the unit that holds the address in the image, compiled for
@@ -115,6 +116,7 @@ func (m *module) compileUnit(c *compiler, start, end uint64) *unit {
 	u.ops = append(u.ops, refusedOp(&isa.Inst{PC: end, Name: "(none)"}, "control ran off the end of the function"))
 	u.findWhole()
 	u.findSeeds()
+	u.findSpans(c.wave)
 	return u
 }
 
@@ -168,6 +170,7 @@ func (w *wave) jump(addr uint64) {
 			return
 		}
 		w.unit = u
+		copy(w.consts[:], u.consts)
 	}
 	u := w.unit
 	if off%4 != 0 || u.index[(off-u.start)/4] < 0 {

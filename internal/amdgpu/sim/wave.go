@@ -38,6 +38,13 @@ type wave struct {
 	n    int    // lanes: 32 or 64
 	s    [numScalars]uint32
 	scc  uint32 // 0 or 1
+
+	// Of uops: the constants of the unit, where a lane mask goes that nobody
+	// wants, and which uop stopped.
+	consts  [maxConsts]uint32
+	sink    uint64
+	stopped int32
+
 	mode arith.Mode
 	arch isa.Arch
 
@@ -245,6 +252,9 @@ func (w *wave) firstLane() int {
 func (w *wave) refuse(o *op, reason string) {
 	w.fail(&refusal{o.in.Name, o.in.PC, reason})
 }
+
+// active is the number of active lanes.
+func (w *wave) active() int { return bits.OnesCount64(w.exec) }
 
 func (w *wave) fail(err error) {
 	w.state = waveFailed
