@@ -27,7 +27,7 @@ var mayImport = map[string]string{
 	"internal/gpu/isolate":              "internal/gpu internal/gpu/clib",
 	"internal/gpu/cuda":                 "internal/gpu internal/gpu/clib github.com/ebitengine/purego",
 	"internal/gpu/rocm":                 "internal/gpu internal/gpu/clib github.com/ebitengine/purego",
-	"internal/amdgpu/codeobject":        "",
+	"internal/amdgpu/codeobject":        "github.com/klauspost/compress/zstd",
 	"internal/amdgpu/isa":               "",
 	"internal/amdgpu/isa/gen":           "internal/amdgpu/isa internal/amdgpu/isa/internal/llvm",
 	"internal/amdgpu/isa/internal/llvm": "github.com/ebitengine/purego",

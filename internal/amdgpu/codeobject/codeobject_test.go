@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 func gunzip(t testing.TB, name string) []byte {
@@ -193,6 +195,15 @@ func compressed(b []byte, version, method uint16, size uint64) []byte {
 		h = le.AppendUint64(le.AppendUint64(h, 0), size)
 	}
 	out.Write(le.AppendUint64(h, 0))
+	if method == 1 {
+		w, err := zstd.NewWriter(&out)
+		if err != nil {
+			panic(err)
+		}
+		w.Write(b)
+		w.Close()
+		return out.Bytes()
+	}
 	w := zlib.NewWriter(&out)
 	w.Write(b)
 	w.Close()
@@ -206,9 +217,20 @@ func TestCompressedBundle(t *testing.T) {
 		if _, err := Parse(compressed(b, v, 0, n), "gfx1030"); err != nil {
 			t.Errorf("version %d: %v", v, err)
 		}
+		packed := compressed(b, v, 1, n)
+		if _, err := Parse(packed, "gfx1030"); err != nil {
+			t.Errorf("version %d, zstd: %v", v, err)
+		}
+		wantErr(t, packed[:len(packed)-9], "gfx1030", "reading compressed bundle")
+		if archs, err := Archs(packed); err != nil || len(archs) != 2 {
+			t.Errorf("version %d, zstd: architectures %v, %v", v, archs, err)
+		}
 	}
 	wantErr(t, compressed(b, 2, 0, n+1), "gfx1030", "header says")
-	wantErr(t, compressed(b, 2, 1, n), "gfx1030", "zstd")
+	wantErr(t, compressed(b, 2, 1, n+1), "gfx1030", "header says")
+	wantErr(t, compressed(b, 2, 1, n-1), "gfx1030", "header says")
+	wantErr(t, compressed(b, 2, 0, 1<<40), "gfx1030", "header says")
+	wantErr(t, compressed(b, 3, 1, 1<<40), "gfx1030", "would hold")
 	wantErr(t, compressed(b, 2, 7, n), "gfx1030", "unknown method 7")
 	wantErr(t, compressed(b, 9, 0, n)[:32], "gfx1030", "version 9")
 }

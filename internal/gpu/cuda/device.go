@@ -214,7 +214,6 @@ func (d *device) Load(image []byte) (gpu.Module, error) {
 // address without a length.
 func checkImage(image []byte) error {
 	const (
-		fatMagic      = 0xba55ed50
 		fatHeaderSize = 16 // u32 magic, u16 version, u16 header size, u64 size of what follows
 	)
 	switch {
