@@ -209,15 +209,24 @@ func bindBinary(c *Case, r *Rand) *Problem {
 			}
 		})
 	}
-	switch {
-	case ls[1].storage != 1 || nx == 0:
-	case isComparison(c.Op.Name) || c.Op.Name == "maximum" || c.Op.Name == "minimum": // some are below and some above
-		order := make([]int, nx)
-		for i := range order {
-			order[i] = i
+	if isComparison(c.Op.Name) {
+		// One pair at the least that is equal: a y that others share keeps it
+		// if it is the last to be set.
+		i := n - 1
+		for i >= 0 && math.IsNaN(x.Float(ls[0].at(i))) {
+			i--
 		}
-		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(x.Float(i), x.Float(j)) })
-		y.SetBits(0, x.Bits(order[nx/2]))
+		if i >= 0 {
+			y.SetBits(ls[1].at(i), x.Bits(ls[0].at(i)))
+		}
+	}
+	ordered := isComparison(c.Op.Name) || c.Op.Name == "maximum" || c.Op.Name == "minimum"
+	switch {
+	case ordered && ls[0].storage == 1 && ny > 1: // some are below and some above
+		x.SetBits(0, y.Bits(middle(y)))
+	case ls[1].storage != 1 || nx == 0:
+	case ordered:
+		y.SetBits(0, x.Bits(middle(x)))
 	case !dt.IsFloat():
 		put(y, 0, 3) // a sum that is no copy, a quotient that is not zero
 	}
@@ -242,6 +251,16 @@ func bindBinary(c *Case, r *Rand) *Problem {
 	}
 	p.Arg("lhs").Buf, p.Arg("rhs").Buf = x, y
 	return p
+}
+
+// middle is the element that half of t's are below, NaNs first.
+func middle(t *tensor.Tensor) int {
+	order := make([]int, t.Len())
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(t.Float(i), t.Float(j)) })
+	return order[t.Len()/2]
 }
 
 // put stores a small integer as element i, whatever the type.

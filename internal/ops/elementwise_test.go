@@ -627,12 +627,12 @@ func TestFillByHand(t *testing.T) {
 var goldenElementwise = map[string]string{
 	"add":       "786e69cf7003a513",
 	"div":       "985fdceb0907105f",
-	"eq":        "4038818ea6b78572",
+	"eq":        "5ac0bc538663e2ec",
 	"affine":    "099dfdbd5f3c28b3",
-	"where":     "0b5d3bc34104b58b",
+	"where":     "b4e2973fc40374e8",
 	"fill":      "6b5fc64cb43b2f31",
-	"copy2d":    "98f1ed7dc8c34f54",
-	"const_set": "32d6b965c387fed8",
+	"copy2d":    "ee9d9c12797b856b",
+	"const_set": "6bdabded3ce8cf43",
 	"cast":      "ddb31101fcd60640",
 }
 

@@ -198,7 +198,8 @@ func normRows(d tensor.DType, r *Rand, class string, rows, n int) *tensor.Tensor
 	}
 	switch class {
 	case "normal":
-		return normals(d, r, 1, shape...)
+		// Of deviation 3: a norm of 1 would leave the row as it is.
+		return normals(d, r, 3, shape...)
 	case "mean1":
 		return shifted(1)
 	case "mean10":
