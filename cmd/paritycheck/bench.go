@@ -118,7 +118,7 @@ func doBench(ctx context.Context, out, errOut io.Writer, opts benchOptions) erro
 	if err != nil {
 		return err
 	}
-	targets, err := chooseTargets(runOptions{targets: opts.targets, seed: opts.seed})
+	targets, err := chooseTargets(&runOptions{targets: opts.targets, seed: opts.seed})
 	if err != nil {
 		return err
 	}
@@ -138,6 +138,16 @@ func doBench(ctx context.Context, out, errOut io.Writer, opts benchOptions) erro
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	defer stop()
+
+	// Times are taken in this process, with the GPU for itself.
+	host, err := newHost(0)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	if err := lock(ctx, errOut, host, targets); err != nil {
+		return err
+	}
 
 	topts := runner.TimeOptions{Seed: opts.seed, Bench: opts.bench}
 	var dump *launchDump

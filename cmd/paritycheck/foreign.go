@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -13,9 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/paritycheck/paritycheck/internal/bundle"
+	"github.com/paritycheck/paritycheck/internal/compare"
 	"github.com/paritycheck/paritycheck/internal/ops"
 	"github.com/paritycheck/paritycheck/internal/report"
 	"github.com/paritycheck/paritycheck/internal/runner"
+	"github.com/paritycheck/paritycheck/internal/target"
 	"github.com/paritycheck/paritycheck/internal/tensor"
 )
 
@@ -31,6 +35,9 @@ type foreignOptions struct {
 	format string
 	color  string
 	strict bool
+
+	recording string // judge: in place of path
+	seeded    bool   // seed was given
 }
 
 func newInputsCmd(do func(foreignOptions) error) *cobra.Command {
@@ -55,21 +62,32 @@ arguments, the case and the seed are in the metadata. paritycheck judge
 func newJudgeCmd(do func(io.Writer, foreignOptions) error) *cobra.Command {
 	opts := foreignOptions{}
 	cmd := &cobra.Command{
-		Use:   "judge",
-		Short: "Judge an output that another program computed",
-		Long: `Judge the output of one case that any other program (PyTorch on ROCm, MIOpen,
-a candle test) computed from the inputs that paritycheck inputs wrote. The
-file is safetensors with the output as its only tensor, or --tensor names it.
-The exit code is that of run.
+		Use:   "judge [RECORDING]",
+		Short: "Judge outputs that were computed elsewhere",
+		Long: `Judge a recording that paritycheck record wrote on another machine, or, with
+--output, the output of one case that any other program (PyTorch on ROCm,
+MIOpen, a candle test) computed from the inputs that paritycheck inputs wrote.
+That file is safetensors with the output as its only tensor, or --tensor names
+it. No device is used. The exit code is that of run.
 
 How far from the truth an f16 or bf16 result may be depends on the program's
 arithmetic, which no output shows. By default every step may be rounded to
 the type, as in candle's kernels; of a program that computes in float and
 rounds once, at the store, --half float says so, and the bound is narrower:
-it takes a store that truncates for what it is.`,
-		Example: `  $ paritycheck judge --op softmax --dtype f32 --case 'rows=3,n=1023/*' --output out.safetensors`,
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+it takes a store that truncates for what it is.
+
+To hold a target of this machine against a recording: paritycheck run --vs
+rec:FILE.`,
+		Example: `  # A recording of another machine
+  $ paritycheck judge h200.safetensors.gz
+
+  # The output of another program
+  $ paritycheck judge --op softmax --dtype f32 --case 'rows=3,n=1023/*' --output out.safetensors`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if opts.seeded = cmd.Flags().Changed("seed"); len(args) == 1 {
+				opts.recording = args[0]
+			}
 			return do(cmd.OutOrStdout(), opts)
 		},
 	}
@@ -142,8 +160,13 @@ func doInputs(opts foreignOptions) error {
 }
 
 func doJudge(out io.Writer, opts foreignOptions) error {
-	if opts.path == "" {
-		return errors.New("judge needs --output FILE with the output")
+	switch {
+	case opts.recording != "" && opts.path != "":
+		return errors.New("judge takes a recording or --output FILE, not both")
+	case opts.recording != "":
+		return judgeRecording(out, opts)
+	case opts.path == "":
+		return errors.New("judge needs a recording, or --output FILE with the output of one case")
 	}
 	c, err := oneCase(opts.sel)
 	if err != nil {
@@ -157,11 +180,82 @@ func doJudge(out io.Writer, opts foreignOptions) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", opts.path, err)
 	}
-	r := &runner.Run{
+	return opts.report(out, &runner.Run{
 		Schema:  runner.Schema,
 		Env:     runner.Env{Seed: opts.seed, Level: opts.sel.Level.String(), Targets: []runner.TargetInfo{{Name: opts.name}}},
 		Results: []runner.Result{result},
+	})
+}
+
+// judgeRecording judges what a recording holds of the selected cases. What
+// this version has no case for is unverified.
+func judgeRecording(out io.Writer, opts foreignOptions) error {
+	rec, err := target.OpenRecording(opts.recording)
+	if err != nil {
+		return fmt.Errorf("recording: %w", err)
 	}
+	if opts.seeded && opts.seed != rec.Seed {
+		return fmt.Errorf("recording %s is of seed %d, not %d", opts.recording, rec.Seed, opts.seed)
+	}
+	t, err := target.Parse(target.RecordedName(rec, opts.recording), target.Options{})
+	if err != nil {
+		return err
+	}
+	opts.sel.Level = ops.Thorough // a recording may hold any
+	selected, err := runner.Select(ops.All(), opts.sel)
+	if err != nil {
+		return err
+	}
+	selected = slices.DeleteFunc(selected, func(c ops.Case) bool { return rec.Problems[c.Name()] == "" })
+	unknown, err := unknownCases(rec, &opts.sel, t.Name)
+	if err != nil {
+		return err
+	}
+	if len(selected)+len(unknown) == 0 {
+		return fmt.Errorf("recording %s holds none of the selected cases", opts.recording)
+	}
+	r := &runner.Run{Schema: runner.Schema, Env: runner.Env{Seed: rec.Seed, Level: opts.sel.Level.String(), Targets: []runner.TargetInfo{{Name: t.Name, Info: t.Device}}}}
+	if len(selected) > 0 {
+		if r, err = runner.Execute(context.Background(), selected, []runner.Target{t}, runner.Options{Seed: rec.Seed, Level: opts.sel.Level}); err != nil {
+			return err
+		}
+	}
+	r.Env.Cases = len(selected) + len(unknown)
+	r.Results = append(r.Results, unknown...)
+	return opts.report(out, r)
+}
+
+// unknownCases are results for what a recording holds and this version has
+// no case for.
+func unknownCases(rec *bundle.Recording, sel *runner.Selection, targetName string) ([]runner.Result, error) {
+	all, err := runner.Select(ops.All(), runner.Selection{Level: ops.Thorough})
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	families := map[string]string{}
+	for i := range all {
+		known[all[i].Name()] = true
+		families[all[i].Op.Name] = all[i].Op.Family
+	}
+	var results []runner.Result
+	for _, name := range slices.Sorted(maps.Keys(rec.Problems)) {
+		op, rest, _ := strings.Cut(name, "/")
+		dtype, _, _ := strings.Cut(rest, "/")
+		if known[name] || !sel.Match(op, families[op], dtype, name) {
+			continue
+		}
+		results = append(results, runner.Result{
+			Op: op, Family: families[op], DType: dtype, Case: name, Target: targetName, Status: compare.Unverified,
+			Skipped: fmt.Sprintf("this version has no such case: paritycheck %s recorded it", rec.Version),
+		})
+	}
+	return results, nil
+}
+
+// report writes the report of a run that was judged without a device, and
+// returns what it stands for.
+func (opts *foreignOptions) report(out io.Writer, r *runner.Run) error {
 	r.Env.Version, r.Env.Commit = build()
 	gate(r, runOptions{strict: opts.strict})
 	if err := report.Write(out, r, report.Format(opts.format), report.Options{Color: useColor(opts.color, out)}); err != nil {

@@ -2,6 +2,10 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -166,5 +170,103 @@ func TestForeignHalf(t *testing.T) {
 		if code != c.code || !strings.Contains(text+errOut, c.says) {
 			t.Errorf("--half %s: exit %d, want %d and %q:\n%s%s", c.half, code, c.code, c.says, text, errOut)
 		}
+	}
+}
+
+// A recording is judged by itself, without a device, and is the counterpart
+// of a run by rec:FILE.
+func TestJudgeRecording(t *testing.T) {
+	t.Chdir(t.TempDir())
+	expect := func(code int, says string, args ...string) string {
+		t.Helper()
+		got, stdout, stderr := execute(args...)
+		if got != code || !strings.Contains(stdout+stderr, says) {
+			t.Errorf("paritycheck %s: exit %d, want %d and %q:\n%s%s", strings.Join(args, " "), got, code, says, stdout, stderr)
+		}
+		return stdout
+	}
+	const file = "r.safetensors.gz"
+	expect(exitOK, "30 of 30 cases recorded", "record", "--op", "softmax,gelu_erf", "--dtype", "f32", "--target", "hip@gfx90a", "--seed", "3", "-o", file)
+	expect(exitOK, "30 pass, 0 warn, 0 FAIL, 0 unverified", "judge", file)
+	expect(exitOK, "seed: 3", "judge", file, "--op", "softmax")
+	expect(exitOK, "\n19 pass, ", "judge", file, "--op", "softmax")
+	expect(exitError, "holds none of the selected cases", "judge", file, "--op", "rope")
+	expect(exitError, "is of seed 3, not 1", "judge", file, "--seed", "1")
+	expect(exitError, "takes a recording or --output FILE, not both", "judge", file, "--output", file)
+	expect(exitError, "judge needs a recording, or --output FILE", "judge")
+	expect(exitError, "recording: open none.gz: no such file", "judge", "none.gz")
+	out := expect(exitOK, "hip@rec:"+file, "run", "--op", "softmax", "--dtype", "f32", "--target", "hip@gfx1030", "--vs", "rec:"+file, "--seed", "3", "-q")
+	if !strings.Contains(out, "BIT_EXACT") {
+		t.Errorf("the run is not held against the recording:\n%s", out)
+	}
+	// Other inputs are refused: they are not the recording's.
+	expect(exitOK, "17 unverified", "run", "--op", "softmax", "--dtype", "f32", "--target", "hip@gfx1030", "--vs", "rec:"+file, "-q")
+
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := bundle.ReadRecording(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	save := func(name string) {
+		t.Helper()
+		var b bytes.Buffer
+		if err := rec.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec.Problems["rope_j/f32/n=1/normal"], rec.Exact["rope_j/f32/n=1/normal"] = "x", "x"
+	save("unknown.gz")
+	expect(exitNone, "30 pass, 0 warn, 0 FAIL, 1 unverified", "judge", "unknown.gz")
+	// Edited by hand: one output, and then the hash too.
+	edit := func(change func(list []bundle.Named, about map[string]any)) {
+		t.Helper()
+		z, err := gzip.NewReader(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, meta, err := bundle.Read(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		about := map[string]any{}
+		if err := json.Unmarshal([]byte(meta["paritycheck"]), &about); err != nil {
+			t.Fatal(err)
+		}
+		change(list, about)
+		text, err := json.Marshal(about)
+		if err != nil {
+			t.Fatal(err)
+		}
+		meta["paritycheck"] = string(text)
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		if err := errors.Join(bundle.Write(w, list, meta), w.Close(), os.WriteFile("edited.gz", b.Bytes(), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit(func(list []bundle.Named, _ map[string]any) { list[len(list)-1].Tensor.Data[3] ^= 0x40 })
+	expect(exitError, "edited.gz: the recording was changed", "judge", "edited.gz")
+	edit(func(list []bundle.Named, about map[string]any) {
+		list[len(list)-1].Tensor.Data[3] ^= 0x40
+		delete(about, "sha256")
+	})
+	expect(exitFail, "29 pass, 0 warn, 1 FAIL, 0 unverified", "judge", "edited.gz")
+	edit(func(_ []bundle.Named, about map[string]any) { about["schema"] = "paritycheck.recording/v9" })
+	expect(exitError, `edited.gz: a recording of schema "paritycheck.recording/v9" cannot be read`, "judge", "edited.gz")
+	for _, damaged := range [][]byte{data[:len(data)/2], []byte("text"), nil} {
+		if err := os.WriteFile("bad.gz", damaged, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		expect(exitError, "recording: bad.gz: ", "judge", "bad.gz")
 	}
 }

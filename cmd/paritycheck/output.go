@@ -1,9 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 
@@ -16,8 +16,8 @@ import (
 type outputFile struct {
 	path   string
 	format report.Format
-	f      *os.File
-	temp   string // renamed to path at the end; empty where path is no regular file
+	temp   string   // renamed to path at the end; empty where path is no regular file
+	f      *os.File // open where path is no regular file
 }
 
 // openOutputs opens the files of reports, before the run that they are of,
@@ -51,17 +51,22 @@ func openOutput(path string) (*outputFile, error) {
 		}
 		return o, nil
 	}
-	// The file beside it shows that the folder can be written to, and that
-	// renaming will not cross file systems.
-	o.temp = fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
-	o.f, err = os.OpenFile(o.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	// A file beside it shows that the folder can be written to. It does not
+	// stay: a run that is killed leaves nothing behind.
+	o.temp = fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
+	f, err := o.create()
 	if err != nil {
-		if e, ok := errors.AsType[*os.PathError](err); ok {
-			err = e.Err
-		}
-		return nil, fmt.Errorf("output file %s cannot be written in %s: %w", path, filepath.Dir(path), err)
+		return nil, fmt.Errorf("output file %s cannot be written in %s: %w", path, filepath.Dir(path), reason(err))
 	}
+	f.Close()
+	os.Remove(o.temp)
 	return o, nil
+}
+
+// create makes the file that is renamed to the output's path, in the same
+// folder, so that renaming does not cross file systems.
+func (o *outputFile) create() (*os.File, error) {
+	return os.OpenFile(o.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
 // write renders run and puts the file into place.
@@ -71,20 +76,26 @@ func (o *outputFile) write(run *runner.Run, opts report.Options) error {
 
 // put lets render write the file and puts it into place.
 func (o *outputFile) put(render func(io.Writer) error) error {
-	err := render(o.f)
-	if e := o.f.Close(); err == nil {
-		err = e
-	}
+	f, err := o.f, error(nil)
 	if o.temp != "" {
-		if err == nil {
-			err = os.Rename(o.temp, o.path)
+		f, err = o.create()
+	}
+	if err == nil {
+		err = render(f)
+		if e := f.Close(); err == nil {
+			err = e
 		}
-		if err != nil {
-			os.Remove(o.temp)
+		if o.temp != "" {
+			if err == nil {
+				err = os.Rename(o.temp, o.path)
+			}
+			if err != nil {
+				os.Remove(o.temp)
+			}
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", o.path, err)
+		return fmt.Errorf("writing %s: %w", o.path, reason(err))
 	}
 	o.f = nil
 	return nil
@@ -93,13 +104,9 @@ func (o *outputFile) put(render func(io.Writer) error) error {
 // discard gives up outputs that were not written.
 func discard(outs []*outputFile) {
 	for _, o := range outs {
-		if o.f == nil {
-			continue
-		}
-		o.f.Close()
-		o.f = nil
-		if o.temp != "" {
-			os.Remove(o.temp)
+		if o.f != nil {
+			o.f.Close()
+			o.f = nil
 		}
 	}
 }

@@ -37,9 +37,9 @@ func newRecordCmd(do func(context.Context, io.Writer, io.Writer, recordOptions) 
 		Use:   "record",
 		Short: "Record a target's outputs, to hold other machines against",
 		Long: `Run cases on one target and write their outputs to a file. Elsewhere, the
-target cuda@rec:FILE (or hip@rec:FILE) is what was recorded: paritycheck run
---target hip@gfx90a --vs cuda@rec:FILE holds a port against hardware that is
-not there. Only outputs that pass are recorded.`,
+target rec:FILE is what was recorded: paritycheck run --target hip@gfx90a --vs
+rec:FILE holds a port against hardware that is not there, and paritycheck judge
+FILE judges the recording alone. Only outputs that pass are recorded.`,
 		Example: `  $ paritycheck record --target cuda@cuda:0 -o h200.safetensors.gz`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -114,7 +114,7 @@ argument of the launch alone.`,
 	addSelection(cmd, &opts.sel)
 	f := cmd.Flags()
 	f.StringSliceVar(&opts.targets, "target", nil, "run on these `targets`, as in hip@gfx90a or cuda@cuda:0")
-	f.StringVar(&opts.vs, "vs", "", "`target` that is the counterpart; by default the first CUDA target")
+	f.StringVar(&opts.vs, "vs", "", "`target` that is the counterpart, as in rec:FILE for a recording; by default the first CUDA target")
 	f.StringArrayVar(&opts.set, "set", nil, "launch with argument `name=EXPR`, an expression of the op's parameters and dimensions")
 	f.Uint64Var(&opts.seed, "seed", 1, "`seed` of the inputs; equal seeds give equal inputs")
 	f.IntVar(&opts.repeat, "repeat", 2, "launch each case `n` times, at least 2")
@@ -192,7 +192,7 @@ func doRun(ctx context.Context, out, errOut io.Writer, opts runOptions) error {
 		return err
 	}
 	defer opts.host.Close()
-	targets, err := chooseTargets(opts)
+	targets, err := chooseTargets(&opts)
 	if err != nil {
 		return err
 	}

@@ -67,8 +67,9 @@ func model(name string) sim.Model {
 	return sim.CorrectlyRounded
 }
 
-// chooseTargets resolves --target and --vs.
-func chooseTargets(opts runOptions) ([]runner.Target, error) {
+// chooseTargets resolves --target and --vs, which it leaves as the name of
+// its target.
+func chooseTargets(opts *runOptions) ([]runner.Target, error) {
 	topts, err := targetOptions(opts.emulation, opts.seed, opts.jobs)
 	if err != nil {
 		return nil, err
@@ -77,19 +78,18 @@ func chooseTargets(opts runOptions) ([]runner.Target, error) {
 		topts.Isolate = opts.host
 	}
 	var targets []runner.Target
-	add := func(name string) error {
+	add := func(name string) (string, error) {
 		if slices.ContainsFunc(targets, func(t runner.Target) bool { return t.Name == name }) {
-			return nil
+			return name, nil
 		}
 		t, err := target.Parse(name, topts)
-		if err != nil {
-			return err
+		if err == nil && !slices.ContainsFunc(targets, func(u runner.Target) bool { return u.Name == t.Name }) {
+			targets = append(targets, t)
 		}
-		targets = append(targets, t)
-		return nil
+		return t.Name, err // rec:FILE has another name
 	}
 	for _, name := range opts.targets {
-		if err := add(name); err != nil {
+		if _, err := add(name); err != nil {
 			return nil, err
 		}
 	}
@@ -98,13 +98,13 @@ func chooseTargets(opts runOptions) ([]runner.Target, error) {
 	}
 	for _, name := range opts.require {
 		if name != requireAll {
-			if err := add(name); err != nil {
+			if _, err := add(name); err != nil {
 				return nil, err
 			}
 		}
 	}
 	if opts.vs != "" {
-		if err := add(opts.vs); err != nil {
+		if opts.vs, err = add(opts.vs); err != nil {
 			return nil, err
 		}
 	}

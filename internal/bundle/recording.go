@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/paritycheck/paritycheck/internal/ops"
@@ -28,7 +30,10 @@ type Recording struct {
 
 // An About is what a recording says of itself, in its metadata.
 type About struct {
-	Schema  string            `json:"schema"`
+	Schema string `json:"schema"`
+	// Sum is the hash of what the recording holds, this field being empty:
+	// one that was changed is not read. Those of before it have none.
+	Sum     string            `json:"sha256,omitempty"`
 	Version string            `json:"version"` // of the paritycheck that made it
 	Target  runner.TargetInfo `json:"target"`
 	Seed    uint64            `json:"seed"`
@@ -98,7 +103,9 @@ func (r *Recording) Output(p *ops.Problem, source string) (*tensor.Tensor, error
 
 // Write writes the recording.
 func (r *Recording) Write(w io.Writer) error {
-	about, err := json.Marshal(r.About)
+	sealed := r.About
+	sealed.Sum = r.sum()
+	about, err := json.Marshal(sealed)
 	if err != nil {
 		return err
 	}
@@ -119,6 +126,22 @@ func (r *Recording) Write(w io.Writer) error {
 		return err
 	}
 	return z.Close()
+}
+
+// sum is the hash of everything that the recording holds but the hash.
+func (r *Recording) sum() string {
+	h := sha256.New()
+	about := r.About
+	about.Sum = ""
+	if err := json.NewEncoder(h).Encode(about); err != nil {
+		panic("bundle: " + err.Error()) // strings and numbers
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.outputs)) {
+		t := r.outputs[name]
+		fmt.Fprintf(h, "%q %v %v %d\n", name, t.DType, t.Shape, len(t.Data))
+		h.Write(t.Data)
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // maxRecording bounds the uncompressed size of a recording that
@@ -160,6 +183,9 @@ func ReadRecording(data []byte) (*Recording, error) {
 		if r.outputs[name] == nil && r.Exact[name] == "" {
 			return nil, fmt.Errorf("the recording names %s and lacks its output", name)
 		}
+	}
+	if r.Sum != "" && r.Sum != r.sum() {
+		return nil, errors.New("the recording was changed after it was written: record it anew")
 	}
 	return r, nil
 }

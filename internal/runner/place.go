@@ -173,20 +173,31 @@ func (e *execution) at(p *place, i int) (*session, error) {
 	if s := p.sessions[i]; s != nil {
 		return s, nil
 	}
-	s, err := e.open(i)
-	if err == nil && p.suspect != nil {
-		if err = probe(s.dev); err != nil {
-			s.close()
-			err = fmt.Errorf("%s is not usable any more: %v; it was lost before: %v", e.targets[i].Name, err, p.suspect)
-		} else {
-			p.suspect = nil
+	for try := 1; ; try++ {
+		s, err := e.reopen(p, i)
+		if err == nil {
+			p.sessions[i] = s
+			return s, nil
 		}
-	}
-	if err != nil {
+		if f, ok := errors.AsType[*gpu.Fault](err); ok && f.Outside && try < maxTries {
+			continue
+		}
 		p.failed[i] = err
 		return nil, err
 	}
-	p.sessions[i] = s
+}
+
+// reopen opens target i, and probes it where its device was lost.
+func (e *execution) reopen(p *place, i int) (*session, error) {
+	s, err := e.open(i)
+	if err != nil || p.suspect == nil {
+		return s, err
+	}
+	if err := probe(s.dev); err != nil {
+		s.close()
+		return nil, fmt.Errorf("%s is not usable any more: %w; it was lost before: %v", e.targets[i].Name, err, p.suspect)
+	}
+	p.suspect = nil
 	return s, nil
 }
 

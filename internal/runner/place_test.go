@@ -33,7 +33,8 @@ type hardware struct {
 	launches []int // numbers of elements, in order
 	fault    func(n, nth int) error
 	info     gpu.Info
-	dead     bool // memory fails once a device was lost
+	dead     bool // it does not open again once it was lost
+	refuses  int  // how often it is ended from outside while it opens
 	lost     bool
 }
 
@@ -45,6 +46,9 @@ func (h *hardware) target(name string) Target {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.opened++
+			if h.opened <= h.refuses {
+				return nil, &gpu.Fault{Reason: "killed from outside", Lost: true, Outside: true}
+			}
 			if h.dead && h.lost {
 				return nil, errors.New("no device answers")
 			}
@@ -165,6 +169,13 @@ func TestOutside(t *testing.T) {
 		h := &hardware{fault: outside(times)}
 		if got := statuses(execute(t, Options{Seed: 1}, sized(double(), 10, 20, 30), h.target("hip@fake:0"))); got != want {
 			t.Errorf("killed %d times: got %s, want %s", times, got, want)
+		}
+	}
+	for times, want := range map[int]string{maxTries - 1: "pass pass", maxTries: "unverified unverified"} {
+		h := &hardware{refuses: times}
+		r := execute(t, Options{Seed: 1}, sized(double(), 10, 20), h.target("hip@fake:0"))
+		if got := statuses(r); got != want || (r.Env.Targets[0].Unavailable == "") != (times < maxTries) {
+			t.Errorf("killed %d times while it opens: got %s and %+v, want %s", times, got, r.Env.Targets[0], want)
 		}
 	}
 }

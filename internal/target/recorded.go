@@ -3,6 +3,7 @@ package target
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/paritycheck/paritycheck/internal/bundle"
 	"github.com/paritycheck/paritycheck/internal/ops"
@@ -12,17 +13,32 @@ import (
 	"github.com/paritycheck/paritycheck/recordings"
 )
 
-// recorded is the target of a recording: an embedded one by its name, or
-// a file.
-func recorded(name string, side runner.Side, place string, optional bool) (runner.Target, error) {
+// OpenRecording reads a recording: an embedded one by its name, or a file.
+func OpenRecording(place string) (*bundle.Recording, error) {
 	data, ok := recordings.Get(place)
 	if !ok {
 		var err error
 		if data, err = os.ReadFile(place); err != nil {
-			return runner.Target{}, fmt.Errorf("target %s: %w; embedded recordings are %v", name, err, recordings.Names())
+			return nil, fmt.Errorf("%w; embedded recordings are %v", err, recordings.Names())
 		}
 	}
 	rec, err := bundle.ReadRecording(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", place, err)
+	}
+	return rec, nil
+}
+
+// RecordedName is the name of the target that a recording at place stands
+// for: cuda@rec:PLACE or hip@rec:PLACE, by the side that was recorded.
+func RecordedName(rec *bundle.Recording, place string) string {
+	side, _, _ := strings.Cut(rec.Target.Name, "@")
+	return side + "@rec:" + place
+}
+
+// recorded is the target of the recording at place.
+func recorded(name string, side runner.Side, place string, optional bool) (runner.Target, error) {
+	rec, err := OpenRecording(place)
 	if err != nil {
 		return runner.Target{}, fmt.Errorf("target %s: %w", name, err)
 	}

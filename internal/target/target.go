@@ -51,8 +51,17 @@ func (o *Options) hardware(t runner.Target, place, compiler string, direct func(
 }
 
 // Parse returns the target called name: hip@ARCH for an interpreted
-// architecture, hip@rocm:N, hip@cuda:N or cuda@cuda:N for hardware.
+// architecture, hip@rocm:N, hip@cuda:N or cuda@cuda:N for hardware,
+// cuda@rec:FILE or hip@rec:FILE for a recording, and rec:FILE for one whose
+// own side is meant.
 func Parse(name string, opts Options) (runner.Target, error) {
+	if place, ok := strings.CutPrefix(name, "rec:"); ok && place != "" {
+		rec, err := OpenRecording(place)
+		if err != nil {
+			return runner.Target{}, fmt.Errorf("target %s: %w", name, err)
+		}
+		name = RecordedName(rec, place)
+	}
 	side, place, ok := strings.Cut(name, "@")
 	backend, number, numbered := strings.Cut(place, ":")
 	n, err := strconv.Atoi(number)
@@ -74,7 +83,7 @@ func Parse(name string, opts Options) (runner.Target, error) {
 	case side == "cuda" && backend == "cuda" && numbered:
 		return cudaTarget(name, runner.CUDA, kernels.CUDA, n, opts), nil
 	}
-	return runner.Target{}, fmt.Errorf("unknown target %q: must be hip@%s, or hip@rocm:N, hip@cuda:N or cuda@cuda:N with a device's number, or cuda@rec:FILE",
+	return runner.Target{}, fmt.Errorf("unknown target %q: must be hip@%s, or hip@rocm:N, hip@cuda:N or cuda@cuda:N with a device's number, or rec:FILE",
 		name, strings.Join(interpreted, ", hip@"))
 }
 
