@@ -86,6 +86,14 @@ func dec[T uint32 | uint64](old, v T) T {
 
 func subClamp(old, v uint32) uint32 { return old - min(old, v) }
 
+// addF32Flushed is the sum of gfx90a's memory atomics, which flush subnormals
+// whatever the mode; gfx11's keep them, and so do those on f64 and packed f16.
+// Source: AMD's ISA guides for CDNA, section on flat atomics; LLVM's feature
+// memory-atomic-fadd-f32-denormal-support.
+func addF32Flushed(a, b uint32) uint32 {
+	return (arith.DefaultMode &^ (arith.DenormIn32 | arith.DenormOut32)).AddF32(a, b)
+}
+
 func addPkF16(old, v uint32) uint32 {
 	return uint32(arith.AddF16(uint16(old), uint16(v))) | uint32(arith.AddF16(uint16(old>>16), uint16(v>>16)))<<16
 }

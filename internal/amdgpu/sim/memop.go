@@ -129,6 +129,9 @@ func (c *compiler) memory(in *isa.Inst, o *op) error {
 		if !ok {
 			return errors.New("not interpreted")
 		}
+		if c.arch == isa.GFX90A && rest == "atomic_add_f32" {
+			a = rmw32(addF32Flushed)
+		}
 		m.kind, m.size, m.atom, m.fold = memAtomic, a.size, a, accessAtomic
 	case space == "buffer" && (strings.HasSuffix(rest, "_inv") || strings.HasPrefix(rest, "wb") || strings.HasPrefix(rest, "inv")):
 		o.run = nop

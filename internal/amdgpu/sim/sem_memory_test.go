@@ -20,14 +20,14 @@ import (
 
 // A memName is what the name of a memory instruction says.
 type memName struct {
-	kind   string // "load", "store", or the operation of an atomic
-	typ    byte   // of atomics and extension: 'u', 'i', 'f', 'b' or 'p' (packed f16)
-	bits   int
-	d16    bool // a result fills half a register, the rest is kept
-	hi     bool // of a result or of data: the high half
-	tid    bool // the lane's number counts dwords
-	two    int  // elements between offsets of two addresses, 0 for one address
-	always bool // an atomic that returns without saying so
+	kind  string // "load", "store", or the operation of an atomic
+	typ   byte   // of atomics and extension: 'u', 'i', 'f', 'b' or 'p' (packed f16)
+	bits  int
+	d16   bool // a result fills half a register, the rest is kept
+	hi    bool // of a result or of data: the high half
+	tid   bool // the lane's number counts dwords
+	two   int  // elements between offsets of two addresses, 0 for one address
+	flush bool // a float atomic that keeps no subnormals
 }
 
 // widths are the types that names of gfx9 and gfx10 spell out.
@@ -164,7 +164,10 @@ func (m *memName) atomicResult(old, v, x uint64) uint64 {
 		}
 		return r
 	case "add":
-		if m.typ == 'f' {
+		switch {
+		case m.typ == 'f' && m.flush:
+			return f.addFlush(old, v)
+		case m.typ == 'f':
 			return f.add(old, v)
 		}
 		return wrap(new(big.Int).Add(num(old), num(v)), n)
@@ -279,6 +282,7 @@ func newMemBench(t *testing.T, arch isa.Arch, seed uint64) *memBench {
 	mb := &memBench{bench: b, r: r}
 	g := b.w.g
 	g.l = &launch{stack: &region{base: 1 << 41}}
+	b.w.growShadow(len(b.w.rows))
 	g.mem = &space{}
 	for i := range mb.buffers {
 		reg, err := g.mem.add("buffer", "global", 1300+100*i)
@@ -665,6 +669,7 @@ func TestVectorMemory(t *testing.T) {
 			if !ok || m.tid {
 				continue
 			}
+			m.flush = arch == isa.GFX90A && m.bits == 32
 			for _, f := range forms {
 				checkMemory(t, arch, op, &m, &f)
 			}
@@ -947,4 +952,114 @@ func difference(got, want *memModel, at []place, exec uint64) string {
 		}
 	}
 	return " where no lane went"
+}
+
+// TestBufferRange has raw buffers, of which a load outside gives zero and a
+// store or atomic outside does nothing, and structured ones, where the index
+// decides.
+func TestBufferRange(t *testing.T) {
+	for _, arch := range allArchs {
+		for _, op := range knownOps(arch) {
+			m, ok := parseMemory(op.Name)
+			if !ok || op.Enc != isa.MUBUF {
+				continue
+			}
+			for k, f := range bufferForms()[1:3] { // offen, idxen
+				mb := newMemBench(t, arch, uint64(op.Opcode))
+				words := f.words(arch, uint32(op.Opcode), false)
+				in, err := isa.Decode(arch, dwords(words...), 0)
+				if err != nil || in.Name != op.Name {
+					continue // LLVM has it return always
+				}
+				o, err := mb.c.try(&in)
+				if err != nil {
+					continue
+				}
+				size := m.bits / 8
+				base := mb.buffers[0].base
+				s := mb.w.s[memRsrc : memRsrc+4]
+				s[0], s[1], s[2] = uint32(base), uint32(base>>32), 400
+				mb.w.s[memSoff] = 16
+				want := make([]place, mb.w.n)
+				var outside uint64
+				for i, n := range mb.r.Perm(mb.w.n) {
+					if k == 0 {
+						off := 320 + n*16/size*size // offset:4 and soffset:16 more
+						mb.v(memAddr)[i] = uint32(off)
+						want[i] = place{'g', base + uint64(off) + 20}
+						if off+20+size > 400 {
+							outside |= 1 << i
+						}
+						continue
+					}
+					s[1], s[2] = uint32(base>>32)|20<<16, 20
+					mb.v(memAddr)[i] = uint32(n)
+					want[i] = place{'g', base + uint64(n)*20 + 4}
+					if n >= 20 {
+						outside |= 1 << i
+					}
+				}
+				mb.compare(t, &in, &o, &m, want, func(model *memModel, rows []lanes, exec uint64) {
+					dst, second := -1, firstVGPR+memData+m.bits/32
+					if in.NDst > 0 {
+						dst = firstVGPR + int(in.Dst[0].Reg)
+					}
+					m.apply(model, rows, want, exec&^outside, mb.w.n, firstVGPR+memData, second, dst)
+					for i := range mb.w.n {
+						if dst < 0 || exec&outside>>i&1 == 0 {
+							continue
+						}
+						switch {
+						case m.hi:
+							rows[dst][i] %= 1 << 16
+						case m.d16:
+							rows[dst][i] -= rows[dst][i] % (1 << 16)
+						default:
+							for r := range (size + 3) / 4 {
+								rows[dst+r][i] = 0
+							}
+						}
+					}
+				})
+				if t.Failed() {
+					return
+				}
+			}
+		}
+	}
+}
+
+// TestMemoryHarness holds the harness of these tests to finding what is
+// wrong: a type that is read wrongly, an operation, a half.
+func TestMemoryHarness(t *testing.T) {
+	for i, wrong := range []func(m *memName) bool{
+		func(m *memName) bool { m.bits /= 2; return m.kind == "store" && m.bits == 16 },
+		func(m *memName) bool { m.typ = 'i'; return m.kind == "load" && m.bits == 8 && !m.d16 },
+		func(m *memName) bool { m.hi = false; return m.kind == "store" && m.d16 },
+		func(m *memName) bool { m.hi, m.d16 = false, false; return m.kind == "load" && m.bits == 16 },
+		func(m *memName) bool { old := m.kind; m.kind = "max"; return old == "min" },
+		func(m *memName) bool { old := m.kind; m.kind = "inc"; return old == "add" },
+		func(m *memName) bool { old := m.kind; m.kind = "cmpst"; return old == "cmpswap" && m.typ != 'f' },
+		func(m *memName) bool { return false },
+	} {
+		tried := false
+		for _, op := range knownOps(isa.GFX90A) {
+			m, ok := parseMemory(op.Name)
+			if !ok || op.Enc != isa.GLOBAL || m.tid {
+				continue
+			}
+			right := m
+			if !wrong(&m) || m == right {
+				continue
+			}
+			tried = true
+			if !fails(func(t *testing.T) { checkMemory(t, isa.GFX90A, op, &m, &flatForms(isa.GLOBAL)[0]) }) {
+				t.Errorf("case %d: the harness passes %s read as %+v", i, op.Name, m)
+			}
+			break
+		}
+		if !tried && i < 7 {
+			t.Errorf("case %d: no instruction for it", i)
+		}
+	}
 }

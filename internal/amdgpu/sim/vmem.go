@@ -183,7 +183,9 @@ func bufferAccess(w *wave, o *op) {
 			off = uint64(w.row(&m.addr)[i])
 		}
 		off += uint64(m.offset)
-		inside := off+uint64(m.size) <= records
+		// The scalar offset counts in a raw buffer (AMD's "RDNA 2" ISA guide,
+		// section on range checking).
+		inside := off+soffset+uint64(m.size) <= records
 		if stride != 0 {
 			inside = index < records
 			off += index * stride
@@ -197,7 +199,8 @@ func bufferAccess(w *wave, o *op) {
 		for k := range int32((m.size + 3) / 4) {
 			d := &w.rows[m.dst+k]
 			for x := out; x != 0; x &= x - 1 {
-				d[bits.TrailingZeros64(x)&63] = 0
+				i := bits.TrailingZeros64(x) & 63
+				d[i] = m.extend(0, d[i])
 			}
 			w.define(m.dst+k, out)
 		}
