@@ -55,7 +55,8 @@ without the subtraction of the maximum. A corrected twin of each must pass,
 and so must honest variants: other orders of summation, other formulas of
 the same accuracy, and the arithmetic of candle's own kernels.
 Instruction mutants are the committed kernels with one instruction changed
-or dropped, drawn at random. A mutant is
+or dropped, drawn at random from those that some case executes; the rest is
+counted as unreached. A mutant is
   caught    some case failed
   warned    none failed, some warned: run --strict would catch it
   survived  an output changed and every case passed
@@ -214,7 +215,7 @@ func plantFaults(ctx context.Context, out, errOut io.Writer, opts mutateOptions,
 			return err
 		}
 	}
-	m.Scores = mutate.Scores(m.Mutants)
+	m.Scores = mutate.Scores(m.Mutants, m.coverage)
 	if base != nil {
 		m.Regressions = m.worse(base)
 	}
@@ -239,19 +240,23 @@ func (m *mutation) plant(ctx context.Context, errOut io.Writer, opts mutateOptio
 	mopts := mutate.Options{
 		Seed: opts.seed, Samples: opts.samples, Level: opts.sel.Level, Jobs: opts.jobs, Archs: mutantArchs,
 	}
-	open := func(steps int64) func(arch string) (gpu.Device, error) {
-		return func(arch string) (gpu.Device, error) {
-			return sim.Open(arch, sim.Options{StepLimit: steps, Workers: 1})
+	open := func(steps int64) func(arch string, reached func(uint64)) (gpu.Device, error) {
+		return func(arch string, reached func(uint64)) (gpu.Device, error) {
+			return sim.Open(arch, sim.Options{StepLimit: steps, Workers: 1, Reached: reached})
 		}
 	}
-	tell := func(start time.Time, mutants []mutate.Mutant) {
+	tell := func(start time.Time, mutants []mutate.Mutant, coverage ...mutate.Coverage) {
 		m.Mutants = append(m.Mutants, mutants...)
 		if opts.quiet {
 			return
 		}
-		for _, s := range mutate.Scores(mutants) {
-			fmt.Fprintf(errOut, "%s: %s: %d of %d caught, %d warned, %d survived, %d inert, %d of %d twins passed (%s)\n",
-				s.Op, s.Kind, s.Caught, s.Planted, s.Warned, s.Survived, s.Inert, s.Twins-s.Rejected, s.Twins, round(time.Since(start)))
+		for _, s := range mutate.Scores(mutants, coverage) {
+			rest := fmt.Sprintf("%d of %d twins passed", s.Twins-s.Rejected, s.Twins)
+			if s.Kind == mutate.Instruction {
+				rest = fmt.Sprintf("%d of %d instructions unreached", s.Unreached, s.Code)
+			}
+			fmt.Fprintf(errOut, "%s: %s: %d of %d caught, %d warned, %d survived, %d inert, %s (%s)\n",
+				s.Op, s.Kind, s.Caught, s.Planted, s.Warned, s.Survived, s.Inert, rest, round(time.Since(start)))
 		}
 	}
 	if opts.named || opts.twins {
@@ -276,11 +281,12 @@ func (m *mutation) plant(ctx context.Context, errOut io.Writer, opts mutateOptio
 			}
 			return object, err
 		}
-		mutants, err := mutate.Instructions(ctx, o, v, image, mopts)
+		mutants, coverage, err := mutate.Instructions(ctx, o, v, image, mopts)
 		if err != nil {
 			return err
 		}
-		tell(start, mutants)
+		m.coverage = append(m.coverage, coverage...)
+		tell(start, mutants, coverage...)
 	}
 	return nil
 }

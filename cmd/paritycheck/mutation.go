@@ -28,6 +28,8 @@ type mutation struct {
 	Scores      []mutate.Score    `json:"scores"`
 	Mutants     []mutate.Mutant   `json:"mutants"`
 	Regressions []string          `json:"regressions,omitempty"` // against the baseline
+
+	coverage []mutate.Coverage
 }
 
 func newMutation(opts mutateOptions) *mutation {
@@ -209,8 +211,8 @@ func writeItem(w io.Writer, markdown bool, text string) error {
 }
 
 func (m *mutation) writeScores(w io.Writer, markdown bool) error {
-	head := []string{"op", "faults", "planted", "caught", "warned", "survived", "inert", "score", "twins", "rejected"}
-	right := []bool{false, false, true, true, true, true, true, true, true, true}
+	head := []string{"op", "faults", "planted", "caught", "warned", "survived", "inert", "score", "unreached", "twins", "rejected"}
+	right := []bool{false, false, true, true, true, true, true, true, true, true, true}
 	var rows [][]string
 	row := func(s mutate.Score) []string {
 		r := []string{s.Op, s.Kind}
@@ -219,9 +221,9 @@ func (m *mutation) writeScores(w io.Writer, markdown bool) error {
 		}
 		r = append(r, percent(s.Share()))
 		if s.Kind == mutate.NamedFaults {
-			return append(r, strconv.Itoa(s.Twins), strconv.Itoa(s.Rejected))
+			return append(r, "-", strconv.Itoa(s.Twins), strconv.Itoa(s.Rejected))
 		}
-		return append(r, "-", "-")
+		return append(r, fmt.Sprintf("%d of %d", s.Unreached, s.Code), "-", "-")
 	}
 	var sums []mutate.Score
 	for _, s := range m.Scores {

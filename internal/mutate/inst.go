@@ -10,10 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/paritycheck/paritycheck/internal/amdgpu/isa"
 	"github.com/paritycheck/paritycheck/internal/compare"
+	"github.com/paritycheck/paritycheck/internal/gpu"
 	"github.com/paritycheck/paritycheck/internal/ops"
+	"github.com/paritycheck/paritycheck/internal/runner"
 )
 
 // An edit changes one instruction of a code object.
@@ -40,16 +43,24 @@ func noEffect(name string) bool {
 	return strings.HasPrefix(name, "s_waitcnt")
 }
 
+// A region is the code of one kernel: its place in the file, and the address
+// of the file's first byte if all were loaded where the code is.
+type region struct {
+	at, end int
+	base    uint64
+}
+
 // extent finds the code of the kernel called symbol in an unbundled code
 // object.
-func extent(image []byte, symbol string) (at, end int, err error) {
+func extent(image []byte, symbol string) (region, error) {
+	var none region
 	f, err := elf.NewFile(bytes.NewReader(image))
 	if err != nil {
-		return 0, 0, fmt.Errorf("reading the code object: %w", err)
+		return none, fmt.Errorf("reading the code object: %w", err)
 	}
 	symbols, err := f.Symbols()
 	if err != nil {
-		return 0, 0, fmt.Errorf("reading the code object's symbols: %w", err)
+		return none, fmt.Errorf("reading the code object's symbols: %w", err)
 	}
 	for _, s := range symbols {
 		if s.Name != symbol || elf.ST_TYPE(s.Info) != elf.STT_FUNC || int(s.Section) >= len(f.Sections) {
@@ -59,22 +70,23 @@ func extent(image []byte, symbol string) (at, end int, err error) {
 		at := int(s.Value - sec.Addr + sec.Offset)
 		end := at + int(s.Size)
 		if at < 0 || end > len(image) || at > end {
-			return 0, 0, fmt.Errorf("kernel %s lies outside the file", symbol)
+			return none, fmt.Errorf("kernel %s lies outside the file", symbol)
 		}
-		return at, end, nil
+		return region{at, end, sec.Addr - sec.Offset}, nil
 	}
-	return 0, 0, fmt.Errorf("the code object has no kernel %s", symbol)
+	return none, fmt.Errorf("the code object has no kernel %s", symbol)
 }
 
 // instructions decodes the kernel called symbol of an unbundled code
-// object. offsets are theirs in the file.
-func instructions(arch isa.Arch, image []byte, symbol string) (insts []isa.Inst, offsets []int, err error) {
-	at, end, err := extent(image, symbol)
+// object. offsets are theirs in the file, and base is what makes addresses of
+// them.
+func instructions(arch isa.Arch, image []byte, symbol string) (insts []isa.Inst, offsets []int, base uint64, err error) {
+	r, err := extent(image, symbol)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
-	for at < end {
-		in, err := isa.Decode(arch, image[at:end], uint64(at))
+	for at := r.at; at < r.end; {
+		in, err := isa.Decode(arch, image[at:r.end], uint64(at))
 		if err != nil {
 			break // padding behind the code
 		}
@@ -82,20 +94,20 @@ func instructions(arch isa.Arch, image []byte, symbol string) (insts []isa.Inst,
 		offsets = append(offsets, at)
 		at += int(in.Size)
 	}
-	return insts, offsets, nil
+	return insts, offsets, r.base, nil
 }
 
 // CodeHash identifies the instructions of the kernel called symbol.
 func CodeHash(image []byte, symbol string) (string, error) {
-	at, end, err := extent(image, symbol)
+	r, err := extent(image, symbol)
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(image[at:end])
+	sum := sha256.Sum256(image[r.at:r.end])
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// draw picks an edit of the kernel. Half of the edits that can be drop an
+// draw picks an edit of one of insts. Half of the edits that can be drop an
 // instruction with an effect outside registers, or any; the rest invert
 // one bit of the encoding, which makes another operation, operand or
 // constant of it.
@@ -103,9 +115,6 @@ func draw(arch isa.Arch, image []byte, insts []isa.Inst, offsets []int, r *ops.R
 	for range 1000 {
 		k := r.IntN(len(insts))
 		in, at := insts[k], offsets[k]
-		if noEffect(in.Name) {
-			continue
-		}
 		code := bytes.Clone(image[at : at+int(in.Size)])
 		if r.IntN(4) == 0 {
 			for i := 0; i < len(code); i += 4 {
@@ -151,39 +160,83 @@ func constants(in isa.Inst) string {
 	return b.String()
 }
 
+// A Coverage says how much of a kernel the cases execute. Of the rest no
+// mutant is drawn: it would change nothing.
+type Coverage struct {
+	Kernel       string `json:"kernel"`
+	Target       string `json:"target"`
+	Instructions int    `json:"instructions"` // that could be changed
+	Unreached    int    `json:"unreached"`
+}
+
+// executed runs cases with a good kernel and returns their results and the
+// instructions that one of them executes, with offsets in the file.
+func executed(ctx context.Context, opts *Options, arch isa.Arch, object []byte, kernel string, cases []ops.Case) ([]isa.Inst, []int, []runner.Result, Coverage, error) {
+	seen := Coverage{Kernel: kernel, Target: "hip@" + arch.String()}
+	insts, offsets, base, err := instructions(arch, object, kernel)
+	if err != nil {
+		return nil, nil, nil, seen, err
+	}
+	var reached sync.Map
+	watched := *opts
+	watched.Open = func(arch string, _ func(uint64)) (gpu.Device, error) {
+		return opts.Open(arch, func(pc uint64) { reached.Store(pc, true) })
+	}
+	good, err := launch(ctx, &watched, arch.String(), object, ops.InFloat, cases)
+	if err != nil {
+		return nil, nil, nil, seen, err
+	}
+	n := 0
+	for i := range insts {
+		if noEffect(insts[i].Name) {
+			continue
+		}
+		seen.Instructions++
+		if _, ok := reached.Load(uint64(offsets[i]) + base); !ok {
+			seen.Unreached++
+			continue
+		}
+		insts[n], offsets[n] = insts[i], offsets[i]
+		n++
+	}
+	if n == 0 {
+		return nil, nil, nil, seen, fmt.Errorf("%s on %s: no case executes an instruction", kernel, arch)
+	}
+	return insts[:n], offsets[:n], good, seen, nil
+}
+
 // Instructions plants opts.Samples instruction mutants in the kernel of
-// o's variant v on each architecture. image returns the good object.
-func Instructions(ctx context.Context, o *ops.Op, v ops.Variant, image func(arch string) ([]byte, error), opts Options) ([]Mutant, error) {
+// o's variant v on each architecture, in instructions that some case
+// executes. image returns the good object.
+func Instructions(ctx context.Context, o *ops.Op, v ops.Variant, image func(arch string) ([]byte, error), opts Options) ([]Mutant, []Coverage, error) {
 	var list []Mutant
+	var coverage []Coverage
 	for _, name := range opts.Archs {
 		arch, err := isa.ParseArch(name)
 		if err != nil {
-			return list, err
+			return list, coverage, err
 		}
 		object, err := image(name)
 		if err != nil {
-			return list, err
+			return list, coverage, err
 		}
 		kernel := o.Kernel(v)
-		insts, offsets, err := instructions(arch, object, kernel)
-		if err != nil {
-			return list, err
-		}
 		cases := remember(o.Cases(v, opts.Level))
-		good, err := launch(ctx, &opts, name, object, ops.InFloat, cases)
+		insts, offsets, good, seen, err := executed(ctx, &opts, arch, object, kernel, cases)
 		if err != nil {
-			return list, err
+			return list, coverage, err
 		}
+		coverage = append(coverage, seen)
 		for i, r := range good {
 			if r.Status != compare.Pass && !unjudged(&good[i]) {
-				return list, fmt.Errorf("%s on %s is %s before anything is planted: fix that first", r.Case, name, r.Status)
+				return list, coverage, fmt.Errorf("%s on %s is %s before anything is planted: fix that first", r.Case, name, r.Status)
 			}
 		}
 		r := ops.NewRand(opts.Seed, "mutants of "+kernel+" on "+name)
 		edits := make([]edit, opts.Samples)
 		for i := range edits {
 			if edits[i], err = draw(arch, object, insts, offsets, r); err != nil {
-				return list, fmt.Errorf("%s on %s: %w", kernel, name, err)
+				return list, coverage, fmt.Errorf("%s on %s: %w", kernel, name, err)
 			}
 		}
 		mutants, err := each(ctx, &opts, len(edits), func(ctx context.Context, i int) (Mutant, error) {
@@ -202,8 +255,8 @@ func Instructions(ctx context.Context, o *ops.Op, v ops.Variant, image func(arch
 		})
 		list = append(list, mutants...)
 		if err != nil {
-			return list, err
+			return list, coverage, err
 		}
 	}
-	return list, nil
+	return list, coverage, nil
 }

@@ -31,8 +31,8 @@ const (
 	Caught   Outcome = "caught"   // some case failed
 	Warned   Outcome = "warned"   // none failed, some warned: --strict would catch it
 	Survived Outcome = "survived" // an output changed and every case passed
-	// Inert: no output bit changed in any case. The mutant is equivalent,
-	// or its instruction was never reached with an effect.
+	// Inert: no output bit changed in any case, though one executed the
+	// instruction: the mutant is equivalent for all of them.
 	Inert Outcome = "inert"
 	// Rejected is a corrected twin that did not pass: the judge or the twin
 	// is wrong.
@@ -75,6 +75,10 @@ type Score struct {
 	Inert    int    `json:"inert"`
 	Twins    int    `json:"twins"`
 	Rejected int    `json:"rejected"`
+	// Of instructions: how many the kernels have, and how many of them no
+	// case executes.
+	Code      int `json:"code,omitempty"`
+	Unreached int `json:"unreached,omitempty"`
 }
 
 // Share is the share of effective faults that were caught, 1 where there
@@ -118,6 +122,8 @@ func (s *Score) Add(t Score) {
 	s.Inert += t.Inert
 	s.Twins += t.Twins
 	s.Rejected += t.Rejected
+	s.Code += t.Code
+	s.Unreached += t.Unreached
 }
 
 // ScoreKind is the kind under which m is scored.
@@ -128,8 +134,9 @@ func (m Mutant) ScoreKind() string {
 	return Instruction
 }
 
-// Scores sums mutants by op and kind, in their order.
-func Scores(mutants []Mutant) []Score {
+// Scores sums mutants by op and kind, in their order, and what of the code of
+// each op coverage says.
+func Scores(mutants []Mutant, coverage []Coverage) []Score {
 	var list []Score
 	for _, m := range mutants {
 		kind := m.ScoreKind()
@@ -139,6 +146,15 @@ func Scores(mutants []Mutant) []Score {
 			list = append(list, Score{Op: m.Op, Family: m.Family, Kind: kind})
 		}
 		list[i].add(m)
+	}
+	for _, c := range coverage {
+		m := slices.IndexFunc(mutants, func(m Mutant) bool { return m.Kernel == c.Kernel && m.ScoreKind() == Instruction })
+		if m < 0 {
+			continue
+		}
+		i := slices.IndexFunc(list, func(s Score) bool { return s.Op == mutants[m].Op && s.Kind == Instruction })
+		list[i].Code += c.Instructions
+		list[i].Unreached += c.Unreached
 	}
 	return list
 }
@@ -151,7 +167,9 @@ type Options struct {
 	Jobs    int // mutants at a time; 0 is one for each processor
 	// Open opens an interpreter for arch, with a step limit that a runaway
 	// mutant meets soon.
-	Open func(arch string) (gpu.Device, error)
+	// reached, if not nil, is told the address in the code object of each
+	// instruction that is executed with an active lane.
+	Open func(arch string, reached func(pc uint64)) (gpu.Device, error)
 	// Archs are the architectures to plant on: one of each wave size shows
 	// what depends on it.
 	Archs []string
@@ -166,7 +184,7 @@ func launch(ctx context.Context, opts *Options, arch string, image []byte, how o
 		Name:       "hip@" + arch,
 		Side:       runner.HIP,
 		Arithmetic: how,
-		Open:       func() (gpu.Device, error) { return opts.Open(arch) },
+		Open:       func() (gpu.Device, error) { return opts.Open(arch, nil) },
 		Image:      func(gpu.Device, string) ([]byte, error) { return image, nil },
 	}
 	end, stop := context.WithCancel(ctx)

@@ -629,7 +629,7 @@ var goldenElementwise = map[string]string{
 	"div":       "985fdceb0907105f",
 	"eq":        "5ac0bc538663e2ec",
 	"affine":    "099dfdbd5f3c28b3",
-	"where":     "b4e2973fc40374e8",
+	"where":     "57fac49c8b7c7c46",
 	"fill":      "6b5fc64cb43b2f31",
 	"copy2d":    "ee9d9c12797b856b",
 	"const_set": "6bdabded3ce8cf43",

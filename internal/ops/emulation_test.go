@@ -256,8 +256,8 @@ var goldenInputs = map[string]string{
 	"fast_sum":    "ac1962457dcdad57027eabcc9abea7b3b20001c325759e051546fbe4a76ff851",
 	"fast_min":    "3a8485d914273d2d4bcb2d37fa502f1a0cc2d0a1c5b5728e2fb3a0cc43d7508b",
 	"fast_max":    "58c2d6ddf756a8390f5deddd68b2823c85a47e3b2d3a4c925eb5be09d716fc06",
-	"fast_argmin": "da5931c933f3282bb9ef23850ee5bc040f62373ccbe06c950044c516e0caacfc",
-	"fast_argmax": "966f5e62044749fc12eaa6e17bb35b4790c3d81f4300db619a1c0e016305845a",
+	"fast_argmin": "f9c190e1515cfa339bd670136d7121a61633295f1b119bb033fbd121574d9bcd",
+	"fast_argmax": "970abeee6c1c32aab81022e00633bc101a71f64f21370d1b2fd9ba623ba40185",
 	"sum":         "735f079a2ddbad9b30d3f427713ca30eaae1c45ccb05d837317f6323ef5545d1",
 }
 

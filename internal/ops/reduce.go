@@ -221,7 +221,11 @@ func bindFast(c *Case, r *Rand) *Problem {
 	src := reduceRows(v.T, r, c, out, n)
 	if isArg(c.Op) && n > 1 && n <= 4 {
 		// Of so few elements the first might be the extreme in every row.
-		src.SetBits(out*n-1, decoy(v.T, c.Op.Name == "fast_argmin"))
+		least := c.Op.Name == "fast_argmin"
+		for i := (out - 1) * n; i < out*n-1; i++ {
+			src.SetBits(i, decoy(v.T, !least))
+		}
+		src.SetBits(out*n-1, decoy(v.T, least))
 	}
 	if int64(layout) != reduceLayouts["rows"] {
 		fill := src

@@ -102,9 +102,8 @@ func bindWhere(c *Case, r *Rand) *Problem {
 		}
 	}
 	t, f := values(dt, r, ls[1].storage), values(dt, r, ls[2].storage)
-	if tensor.Count(c.shape()) == 1 {
-		put(t, 0, 7)
-		put(f, 0, 3)
+	if ls[2].storage == 1 {
+		put(f, 0, 3) // where t has one element too, that is 7
 	}
 	p.Arg("ids").Buf, p.Arg("t").Buf, p.Arg("f").Buf = ids, t, f
 	p.Arg("out").Buf = tensor.New(dt, c.shape()...)

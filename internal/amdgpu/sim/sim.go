@@ -43,6 +43,11 @@ type Options struct {
 	Model     Model
 	ModelSeed uint64
 
+	// Reached, where set, is told the address in the code object of every
+	// instruction that is executed with some lane active, once for each
+	// module. Calls may overlap.
+	Reached func(pc uint64)
+
 	// Workers is the number of work-groups that run at once, 0 for the
 	// number of CPUs. It changes no result: work-groups whose order may
 	// matter run one after another.

@@ -116,7 +116,11 @@ func (m *module) compileUnit(c *compiler, start, end uint64) *unit {
 	u.ops = append(u.ops, refusedOp(&isa.Inst{PC: end, Name: "(none)"}, "control ran off the end of the function"))
 	u.findWhole()
 	u.findSeeds()
-	u.findSpans(c.wave)
+	if f := m.dev.opts.Reached; f != nil {
+		u.watch(f)
+	} else {
+		u.findSpans(c.wave)
+	}
 	return u
 }
 
