@@ -20,15 +20,22 @@ func newMergeCmd(do func(in io.Reader, out, errOut io.Writer, opts mergeOptions)
 	var opts mergeOptions
 	cmd := &cobra.Command{
 		Use:   "merge RUN...",
-		Short: "Join the shards of a run",
+		Short: "Join the shards of a run, or the runs of several machines",
 		Long: `Join runs that were saved with run --shard I/N -o FILE.json into the run that
 they are parts of, and report it: to the byte what one unsharded run would
 have saved, but for times. A shard that is missing, that is given twice, that
 was interrupted, or of another seed, selection, device or code object is an
 error.
 
+Runs without --shard are of several machines: the same cases on other
+targets, which the report has side by side. Where two machines call different
+devices the same, the second is TARGET#2.
+
 The exit code is that of the joined run.`,
-		Example: `  # Two machines, one run
+		Example: `  # The AMD and the NVIDIA machine in one report
+  $ paritycheck merge mi250.json h200.json -o both.md
+
+  # Two machines, one run
   $ paritycheck run --shard 1/2 -o 1.json
   $ paritycheck run --shard 2/2 -o 2.json
   $ paritycheck merge 1.json 2.json -o run.json`,
@@ -55,12 +62,23 @@ func doMerge(in io.Reader, out, errOut io.Writer, opts mergeOptions) error {
 		if err != nil {
 			return err
 		}
-		if r.Env.Shard == nil {
-			return fmt.Errorf("%s is no shard: it was run without --shard", nameOf(path))
+		if len(runs) > 0 && (r.Env.Shard == nil) != (runs[0].Env.Shard == nil) {
+			shard, whole := nameOf(opts.runs[0]), nameOf(path)
+			if r.Env.Shard != nil {
+				shard, whole = whole, shard
+			}
+			return fmt.Errorf("%s is of a run with --shard, and %s is not: merge the shards of a machine first", shard, whole)
 		}
 		runs = append(runs, r)
 	}
-	r, err := runner.Merge(runs)
+	join := runner.Merge
+	if len(runs) > 0 && runs[0].Env.Shard == nil {
+		if len(runs) == 1 {
+			return fmt.Errorf("%s is no shard, and there is no other run to join it with", nameOf(opts.runs[0]))
+		}
+		join = runner.Join
+	}
+	r, err := join(runs)
 	if err != nil {
 		return fmt.Errorf("merging: %w", err)
 	}

@@ -10,19 +10,22 @@ import (
 	"github.com/paritycheck/paritycheck/internal/runner"
 )
 
-// The elements of a JUnit file that CI systems agree on.
+// The elements of a JUnit file that CI systems agree on: those of the
+// schema of Jenkins' xunit plugin (junit-10.xsd), which demands the number
+// of errors and knows no skipped tests of all suites.
 type (
 	junitSuites struct {
 		XMLName  xml.Name     `xml:"testsuites"`
 		Tests    int          `xml:"tests,attr"`
 		Failures int          `xml:"failures,attr"`
-		Skipped  int          `xml:"skipped,attr"`
+		Errors   int          `xml:"errors,attr"`
 		Suites   []junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
 		Name     string      `xml:"name,attr"`
 		Tests    int         `xml:"tests,attr"`
 		Failures int         `xml:"failures,attr"`
+		Errors   int         `xml:"errors,attr"`
 		Skipped  int         `xml:"skipped,attr"`
 		Cases    []junitCase `xml:"testcase"`
 	}
@@ -47,7 +50,7 @@ type (
 // with its words as output; what is unverified is skipped.
 func writeJUnit(w io.Writer, run *runner.Run) error {
 	t := Count(run)
-	doc := junitSuites{Tests: len(run.Results), Failures: t.Fail, Skipped: t.Unverified}
+	doc := junitSuites{Tests: len(run.Results), Failures: t.Fail}
 	for _, row := range byTarget(run) {
 		r := row.first()
 		class := clean(r.Op + "." + r.DType + "." + r.Target)
