@@ -50,6 +50,12 @@ type Expected struct {
 	// tells a wrong rounding mode (numerics.md 2.3). Zero is no limit.
 	MaxNotNearest float64
 
+	// Computed is the type that the op is defined to compute in where that
+	// is narrower than DType, as candle's f64 norms compute in f32. It
+	// changes no verdict; a note says so, since an error in ulp of DType then
+	// looks like a failure of the port.
+	Computed tensor.DType
+
 	// Group is the number of elements that share a rounding error, such as
 	// a row scaled by one norm: the statistical tests count N/Group
 	// samples. Zero is one.

@@ -135,6 +135,10 @@ func Judge(e *Expected, got, other *tensor.Tensor, opts Options) (Judgement, err
 			holds[Better] = len(worse(e, a, b, opts.other(), opts.name())) > 0
 		}
 	}
+	if c := e.Computed; c != tensor.Invalid && b.N > 0 {
+		j.warn("computed_in", "%s accuracy in a kernel of %s, by the op's definition: one ulp of %s is 2^%d of %s",
+			c, e.DType, c, e.DType.Precision()-c.Precision(), e.DType)
+	}
 	if b.Unlikely > 0 {
 		j.warn("unlikely", "%d of %d elements exceed the likely bound, the worst %.3g times", b.Unlikely, b.N, float64(b.ShareLikely))
 	}

@@ -609,3 +609,44 @@ func FuzzJudge(f *testing.F) {
 		}
 	})
 }
+
+// A counterpart of another arithmetic is held to its own bound.
+func TestJudgeOtherArithmetic(t *testing.T) {
+	b := newBench(tensor.F32, 64)
+	wide := *b.e
+	wide.Hard = make([]float64, len(b.e.Hard))
+	for i, h := range b.e.Hard {
+		wide.Hard[i] = 10 * h
+	}
+	got, other := b.out(right), b.out(at(5, 9))
+	for _, c := range []struct {
+		expected *Expected
+		want     Verdict
+	}{{nil, ReferenceSuspect}, {&wide, Better}} {
+		j, err := Judge(b.e, got, other, Options{OtherExpected: c.expected})
+		if err != nil || j.Verdict != c.want {
+			t.Errorf("got %s, %v, want %s", j.Verdict, err, c.want)
+		}
+	}
+	// And the output itself to the narrow one.
+	if j, err := Judge(b.e, other, got, Options{OtherExpected: &wide}); err != nil || j.Verdict != Mismatch {
+		t.Errorf("got %s, %v, want %s", j.Verdict, err, Mismatch)
+	}
+}
+
+// Float accuracy in a double kernel is said, and nothing that counts.
+func TestJudgeComputed(t *testing.T) {
+	b := newBench(tensor.F64, 64)
+	plain, err := Judge(b.e, b.out(right), nil, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.e.Computed = tensor.F32
+	j, err := Judge(b.e, b.out(right), nil, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j.Status != plain.Status || j.Verdict != plain.Verdict || len(j.Warnings) != 1 || j.Warnings[0].Code != "computed_in" || !strings.Contains(j.Warnings[0].Text, "2^29 of f64") {
+		t.Errorf("got %s, %s, %v, want %s, %s and a note", j.Status, j.Verdict, j.Warnings, plain.Status, plain.Verdict)
+	}
+}
