@@ -49,7 +49,7 @@ func newInputsCmd(do func(foreignOptions) error) *cobra.Command {
 read. Each pointer argument is a tensor by its parameter's name; scalar
 arguments, the case and the seed are in the metadata. paritycheck judge
 --op OP --case CASE --output FILE judges what was computed from them.`,
-		Example: `  $ paritycheck inputs --op softmax --dtype f32 --case 'rows=3,n=1023/*' -o in.safetensors`,
+		Example: `  $ paritycheck inputs --op softmax --dtype f32 --case 'rows=3,n=64' -o in.safetensors`,
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return do(opts) },
 	}
@@ -82,7 +82,7 @@ rec:FILE.`,
   $ paritycheck judge h200.safetensors.gz
 
   # The output of another program
-  $ paritycheck judge --op softmax --dtype f32 --case 'rows=3,n=1023/*' --output out.safetensors`,
+  $ paritycheck judge --op softmax --dtype f32 --case 'rows=3,n=64' --output out.safetensors`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opts.seeded = cmd.Flags().Changed("seed"); len(args) == 1 {

@@ -34,6 +34,9 @@ func (c cached) Run() int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
+	if cache, err := os.UserCacheDir(); err == nil && os.Getenv("GOCACHE") == "" {
+		os.Setenv("GOCACHE", filepath.Join(cache, "go-build")) // tests that build would build all anew
+	}
 	os.Setenv("XDG_CACHE_HOME", dir)
 	return c.M.Run()
 }
