@@ -37,8 +37,13 @@ type access struct {
 	mask  uint64
 	bits  uint32 // all offsets of active lanes, or-ed
 	outer uint32 // of shapeAccess: zero where all active lanes are inside
-	// twin says that a quarter accesses just what the one before does.
-	twin [quarters]bool
+
+	// Where the active lanes of each quarter access one range of bytes without
+	// gaps, ranges is set and these are the ranges, from from to before to.
+	// One that is equal to that of the quarter before is left out.
+	ranges   bool
+	n        int
+	from, to [quarters]uint32
 }
 
 // bounds say which addresses are inside a region: offsets are lo+delta, from
@@ -86,11 +91,35 @@ func shapeAccessGo(a *access, lo, hi *lanes, b *bounds) {
 	}
 }
 
-// twins compares neighbouring quarters.
-func (a *access) twins() {
-	for q := 1; q < quarters; q++ {
-		s := a.shape[q]
-		a.twin[q] = s == a.shape[q-1] && a.at[q] == a.at[q-1] && (s == shapeSame || s == shapeRun && a.lanes(q) == a.lanes(q-1))
+// findRanges finds the ranges.
+func (a *access) findRanges() {
+	a.ranges, a.n = true, 0
+	for q := 0; q < quarters && a.mask>>(16*q) != 0; q++ {
+		var from, to uint32
+		switch m := a.lanes(q); a.shape[q] {
+		case shapeNone:
+			continue
+		case shapeSame:
+			from = a.at[q]
+			to = from + a.size
+		case shapeRun:
+			from, to = a.at[q], a.at[q]+16*a.size
+			if m != 0xffff {
+				if !solid(m) {
+					a.ranges = false
+					return
+				}
+				from, to = a.interval(q)
+			}
+		default:
+			a.ranges = false
+			return
+		}
+		if n := a.n; n > 0 && from == a.from[n-1] && to == a.to[n-1] {
+			continue
+		}
+		a.from[a.n&(quarters-1)], a.to[a.n&(quarters-1)] = from, to
+		a.n++
 	}
 }
 
@@ -163,7 +192,7 @@ func (g *group) shape(m *memOp, mask uint64, lo, hi *lanes, b *bounds) bool {
 	if a.outer != 0 || g.checks && m.whole && a.bits&3 != 0 {
 		return false
 	}
-	a.twins()
+	a.findRanges()
 	return true
 }
 
@@ -286,30 +315,24 @@ func (g *group) countLinesFast() {
 
 // lines counts the distinct 64-byte lines of an access.
 func (a *access) lines() (n int64) {
-	var from, end [quarters]uint32 // in order
-	k := 0
-	for q := range quarters {
-		switch s := a.shape[q]; {
-		case s == shapeNone || a.twin[q]:
-			continue
-		case s == shapeMixed || s == shapeRun && a.size > 4 && !solid(a.lanes(q)):
-			var ea [64]uint64
-			for i, off := range &a.off {
-				ea[i] = uint64(off)
-			}
-			return countDistinctLines(&ea, a.mask, uint64(a.size))
+	if !a.ranges {
+		var ea [64]uint64
+		for i, off := range &a.off {
+			ea[i] = uint64(off)
 		}
-		f, t := a.interval(q)
-		f, t = f>>6, (t-1)>>6+1
+		return countDistinctLines(&ea, a.mask, uint64(a.size))
+	}
+	var from, end [quarters]uint32 // in order
+	for k := range a.n {
+		f, t := a.from[k]>>6, (a.to[k]-1)>>6+1
 		j := k
 		for ; j > 0 && from[j-1] > f; j-- {
 			from[j], end[j] = from[j-1], end[j-1]
 		}
 		from[j], end[j] = f, t
-		k++
 	}
 	next := uint32(0)
-	for j := range k {
+	for j := range a.n {
 		if f := max(from[j], next); end[j] > f {
 			n += int64(end[j] - f)
 			next = end[j]
@@ -339,7 +362,7 @@ func (g *group) loadFast(w *wave, o *op, r *region) {
 		g.fillAddresses(r.base)
 		g.loadShadow(w, m, r, a.mask, false)
 	}
-	g.raceReadFast(w, r)
+	g.raceFast(w, r, raceRead)
 }
 
 // loadDwordsGo loads a dword for each lane, at its offset plus more.
@@ -394,21 +417,18 @@ func (a *access) loadSmall(d *lanes, data []byte, m *memOp) {
 // written reports whether all bytes of the access were written, def having
 // 1 for each that was.
 func (a *access) written(def []byte) bool {
-	for q := range quarters {
-		switch s := a.shape[q]; {
-		case s == shapeNone || a.twin[q]:
-		case s == shapeSame || s == shapeRun && solid(a.lanes(q)):
-			from, to := a.interval(q)
-			if !allOnes(def[from:to]) {
+	if a.ranges {
+		for k := range a.n {
+			if !allOnes(def[a.from[k]:a.to[k]]) {
 				return false
 			}
-		default:
-			for m := a.lanes(q); m != 0; m &= m - 1 {
-				off := a.off[16*q+bits.TrailingZeros32(m)&15]
-				if !allOnes(def[off : off+a.size]) {
-					return false
-				}
-			}
+		}
+		return true
+	}
+	for m := a.mask; m != 0; m &= m - 1 {
+		off := a.off[bits.TrailingZeros64(m)&63]
+		if !allOnes(def[off : off+a.size]) {
+			return false
 		}
 	}
 	return true
@@ -432,7 +452,7 @@ func (g *group) storeFast(w *wave, o *op, r *region) {
 			g.fillAddresses(r.base)
 			g.storeShadow(w, o, r, a.mask, false)
 		}
-		g.raceWriteFast(w, r)
+		g.raceFast(w, r, raceWrite)
 	} else if r.def != nil {
 		a.markWritten(r.def)
 	}
@@ -478,22 +498,17 @@ func storeDwordsGo(s *lanes, data []byte, a *access, more uint32) {
 	}
 }
 
-// markWritten marks the bytes of a store, whose lanes are apart.
+// markWritten marks the bytes of a store.
 func (a *access) markWritten(def []byte) {
-	for q := range quarters {
-		m := a.lanes(q)
-		if m == 0 {
-			continue
+	if a.ranges {
+		for k := range a.n {
+			setOnes(def[a.from[k]:a.to[k]])
 		}
-		if solid(m) {
-			from, to := a.interval(q)
-			setOnes(def[from:to])
-			continue
-		}
-		for ; m != 0; m &= m - 1 {
-			off := a.off[16*q+bits.TrailingZeros32(m)&15]
-			setOnes(def[off : off+a.size])
-		}
+		return
+	}
+	for m := a.mask; m != 0; m &= m - 1 {
+		off := a.off[bits.TrailingZeros64(m)&63]
+		setOnes(def[off : off+a.size])
 	}
 }
 
@@ -516,34 +531,39 @@ func (a *access) row(q int) bool { return a.shape[q] == shapeRun && a.lanes(q) =
 // two dwords by 32 lanes: see countConflicts.
 func (g *group) noConflicts(w *wave) bool {
 	a := &g.acc
-	passes := max(1, a.size/4)
+	if !a.ranges {
+		return false
+	}
+	lo, hi, most := a.from[0]>>2, uint32(0), uint32(0)
+	for k := range a.n {
+		f, t := a.from[k]>>2, (a.to[k]+3)>>2
+		lo, hi, most = min(lo, f), max(hi, t), max(most, t-f)
+	}
+	switch {
+	case hi-lo <= 32: // dwords within 32 share no bank
+		return true
+	case most <= 32 && a.size >= 8:
+		// No bank is asked more than twice, by one quarter and by the other,
+		// and an access of more than a dword takes two passes anyway.
+		return true
+	}
 	for q := 0; q < w.n/16; q += 2 {
-		var banks [2]uint32 // dwords, of which none shares a bank with another
-		var from, to [2]uint32
 		if a.row(q) && a.row(q+1) && a.at[q+1] == a.at[q]+16*a.size && a.at[q]&3 == 0 {
 			continue // 32 elements in a row ask each bank equally often
 		}
-		for k := range 2 {
-			switch s := a.shape[q+k]; {
-			case s == shapeMixed:
-				return false
-			case s == shapeNone:
-				continue
-			}
-			f, t := a.interval(q + k)
-			from[k], to[k] = f>>2, (t+3)>>2
-			n := to[k] - from[k]
-			if n > 32 {
-				return false
-			}
-			banks[k] = bits.RotateLeft32(uint32(uint64(1)<<n-1), int(from[k]&31))
+		if most > 32 {
+			return false
 		}
-		if a.shape[q] == shapeNone || a.shape[q+1] == shapeNone || banks[0]&banks[1] == 0 {
+		if a.shape[q] == shapeNone || a.shape[q+1] == shapeNone {
 			continue
 		}
-		// Some banks are asked twice. An access of more than a dword takes
-		// more than one pass anyway, and dwords within 32 share no bank.
-		if passes < 2 && max(to[0], to[1])-min(from[0], from[1]) > 32 {
+		var banks, from, to [2]uint32
+		for k := range 2 {
+			f, t := a.interval(q + k)
+			from[k], to[k] = f>>2, (t+3)>>2
+			banks[k] = bits.RotateLeft32(uint32(uint64(1)<<(to[k]-from[k])-1), int(from[k]&31))
+		}
+		if banks[0]&banks[1] != 0 && max(to[0], to[1])-min(from[0], from[1]) > 32 {
 			return false
 		}
 	}

@@ -40,10 +40,13 @@ TEXT ·shapeAccess512(SB), NOSPLIT, $0-32
 	MOVQ access_mask(DI), R10
 	XORL R11, R11
 	LEAQ access_off(DI), R12
+	MOVL R11, access_shape(DI) // shapeNone, of all quarters
+	TESTQ R10, R10
+	JZ   done
 loop:
 	MOVWLZX R10, AX
 	TESTL AX, AX
-	JZ   none
+	JZ   next
 	KMOVW AX, K1
 	VPADDD (SI), Z17, Z0
 	VMOVDQU32 Z0, (R12)
@@ -73,9 +76,6 @@ inside:
 	JZ   run
 	MOVB $const_shapeMixed, access_shape(DI)(R11*1)
 	JMP  next
-none:
-	MOVB $const_shapeNone, access_shape(DI)(R11*1)
-	JMP  next
 same:
 	VMOVD X2, access_at(DI)(R11*4)
 	MOVB $const_shapeSame, access_shape(DI)(R11*1)
@@ -84,7 +84,6 @@ run:
 	VMOVD X2, access_at(DI)(R11*4)
 	MOVB $const_shapeRun, access_shape(DI)(R11*1)
 next:
-	SHRQ $16, R10
 	ADDQ $64, SI
 	ADDQ $64, R12
 	MOVQ DX, AX
@@ -92,9 +91,9 @@ next:
 	TESTQ DX, DX
 	CMOVQNE AX, DX
 	INCL R11
-	CMPL R11, $const_quarters
-	JNE  loop
-
+	SHRQ $16, R10
+	JNZ  loop
+done:
 	VEXTRACTI64X4 $1, Z22, Y0
 	VPORD Y22, Y0, Y0
 	VEXTRACTI128 $1, Y0, X1
@@ -142,12 +141,11 @@ mixed:
 write:
 	VMOVDQU32 Z0, K1, (DI)
 next:
-	SHRQ $16, R10
 	ADDQ $64, DI
 	ADDQ $64, R12
 	INCL R11
-	CMPL R11, $const_quarters
-	JNE  loop
+	SHRQ $16, R10
+	JNZ  loop
 	VZEROUPPER
 	RET
 
@@ -179,11 +177,10 @@ mixed:
 	VMOVDQU32 (R12), Z1
 	VPSCATTERDD Z0, K1, (SI)(Z1*1)
 next:
-	SHRQ $16, R10
 	ADDQ $64, DI
 	ADDQ $64, R12
 	INCL R11
-	CMPL R11, $const_quarters
-	JNE  loop
+	SHRQ $16, R10
+	JNZ  loop
 	VZEROUPPER
 	RET

@@ -82,7 +82,7 @@ func TestAccess(t *testing.T) {
 			continue
 		}
 		// The distinct bytes, lines and bank conflicts, one by one.
-		a.twins()
+		a.findRanges()
 		lines, bytes := map[uint32]bool{}, map[uint32]int{}
 		for m := a.mask; m != 0; m &= m - 1 {
 			off := a.off[bits.TrailingZeros64(m)]

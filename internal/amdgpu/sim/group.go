@@ -87,8 +87,8 @@ func newGroup(l *launch) *group {
 	return g
 }
 
-// maxIdleChunks bounds the chunks that an idle group keeps, 2 MiB.
-const maxIdleChunks = 64
+// maxIdleChunks bounds the chunks that an idle group keeps, 1 to 9 MiB.
+const maxIdleChunks = 256
 
 // release gives the groups of a launch back to the device, with nothing of
 // the launch left in them but memory to be used again.
@@ -100,9 +100,7 @@ func (d *device) release(gs []*group) {
 				if c == nil || len(g.chunks) >= maxIdleChunks {
 					continue
 				}
-				n := min(dwords-i*raceChunkDwords, raceChunkDwords)
-				clear(c.w[:n])
-				clear(c.r[:n])
+				c.reset((min(dwords-i*raceChunkDwords, raceChunkDwords) + raceLineDwords - 1) / raceLineDwords)
 				g.chunks = append(g.chunks, c)
 			}
 		}

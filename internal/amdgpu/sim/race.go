@@ -33,11 +33,61 @@ const (
 	raceMaxWaves  = 1<<24 - 2
 )
 
-// A raceChunk is the record of a run of dwords.
-const raceChunkDwords = 1 << 12
+// A raceChunk is the record of a run of dwords. Waves mostly access whole
+// lines of 16 dwords, whose records are then all alike: one stands for the
+// line. Where they differ, the line has a record for each dword.
+const (
+	raceLineDwords  = 16
+	raceChunkLines  = 256
+	raceChunkDwords = raceLineDwords * raceChunkLines
+)
 
 type raceChunk struct {
-	w, r [raceChunkDwords]uint32
+	w, r  [raceChunkLines]uint32 // records of writes and reads, of lines that are not mixed
+	mixed [raceChunkLines]bool
+	slot  [raceChunkLines]uint16 // of a line that is or was mixed: one plus its place in lines
+	lines []raceLine
+}
+
+// A raceLine is the record of a line whose dwords differ.
+type raceLine struct {
+	w, r [raceLineDwords]uint32
+}
+
+// mix returns the records of each dword of line l.
+func (c *raceChunk) mix(l uint64) *raceLine {
+	if c.mixed[l] {
+		return &c.lines[c.slot[l]-1]
+	}
+	if c.slot[l] == 0 {
+		c.lines = append(c.lines, raceLine{})
+		c.slot[l] = uint16(len(c.lines))
+	}
+	c.mixed[l] = true
+	x := &c.lines[c.slot[l]-1]
+	for k := range x.w {
+		x.w[k], x.r[k] = c.w[l], c.r[l]
+	}
+	return x
+}
+
+// at returns the records of a dword of the chunk.
+func (c *raceChunk) at(d int) (w, r uint32) {
+	l := d / raceLineDwords
+	if c.mixed[l] {
+		x := &c.lines[c.slot[l]-1]
+		return x.w[d%raceLineDwords], x.r[d%raceLineDwords]
+	}
+	return c.w[l], c.r[l]
+}
+
+// reset empties the first lines.
+func (c *raceChunk) reset(lines int) {
+	clear(c.w[:lines])
+	clear(c.r[:lines])
+	clear(c.mixed[:lines])
+	clear(c.slot[:lines])
+	c.lines = c.lines[:0]
 }
 
 // A raceShadow is one goroutine's record of a region.
@@ -175,125 +225,127 @@ func (v *raceView) afterWrite(w, r uint32, atomic bool) (next uint32, suspect bo
 	return w, suspect
 }
 
-// read records a read of dword d, and suspects it.
-func (s *raceShadow) read(v *raceView, d uint64) {
-	c, k := s.chunk(d), d%raceChunkDwords
-	r, suspect := v.afterRead(c.w[k], c.r[k])
-	c.r[k] = r
-	if suspect {
-		s.suspect(d)
+// after is the record of a dword after an access by v, and whether a race is
+// suspected.
+func (v *raceView) after(kind raceKind, w, r uint32) (nw, nr uint32, suspect bool) {
+	if kind == raceRead {
+		nr, suspect = v.afterRead(w, r)
+		return w, nr, suspect
 	}
+	nw, suspect = v.afterWrite(w, r, kind == raceAtomic)
+	return nw, r, suspect
 }
 
-// write records a write of dword d, and suspects it.
-func (s *raceShadow) write(v *raceView, d uint64, atomic bool) {
-	c, k := s.chunk(d), d%raceChunkDwords
-	w, suspect := v.afterWrite(c.w[k], c.r[k], atomic)
-	c.w[k] = w
-	if suspect {
-		s.suspect(d)
-	}
-}
+// A raceKind is how an access is recorded.
+type raceKind uint8
 
-// readRun records reads of the dwords from d to before end. Neighbours mostly
-// have equal records, which change equally.
-func (s *raceShadow) readRun(v *raceView, d, end uint64) {
+const (
+	raceRead raceKind = iota
+	raceWrite
+	raceAtomic
+)
+
+// read records reads of the dwords from d to before end, and suspects them.
+func (s *raceShadow) read(v *raceView, d, end uint64) {
 	for d < end {
-		cw, cr := s.part(d, end)
-		w, r := uint32(0), uint32(0) // the records before
-		next, suspect := v.id, false
-		for k, x := range cr {
-			if x != r || cw[k] != w {
-				r, w = x, cw[k]
-				next, suspect = v.afterRead(w, r)
+		c, l, k := s.chunk(d), d/raceLineDwords%raceChunkLines, d%raceLineDwords
+		n := min(end-d, raceLineDwords-k)
+		same := true // the read changes nothing
+		if c.mixed[l] {
+			x := &c.lines[c.slot[l]-1]
+			for i, r := range x.r[k : k+n] {
+				w := x.w[k+uint64(i)]
+				same = same && (r == v.id || r == raceOthers) && (w == 0 || w == v.id)
 			}
-			cr[k] = next
-			if suspect {
-				s.suspect(d + uint64(k))
+		} else {
+			w, r := c.w[l], c.r[l]
+			same = (r == v.id || r == raceOthers) && (w == 0 || w == v.id)
+		}
+		if !same {
+			s.line(v, raceRead, c, d, n)
+		}
+		d += n
+	}
+}
+
+// write records writes of the dwords from d to before end.
+func (s *raceShadow) write(v *raceView, d, end uint64, kind raceKind) {
+	for d < end {
+		n := min(end-d, raceLineDwords-d%raceLineDwords)
+		s.line(v, kind, s.chunk(d), d, n)
+		d += n
+	}
+}
+
+// line records an access to n dwords from d on, which are in one line of c.
+func (s *raceShadow) line(v *raceView, kind raceKind, c *raceChunk, d, n uint64) {
+	l, k := d/raceLineDwords%raceChunkLines, d%raceLineDwords
+	if !c.mixed[l] {
+		w, r := c.w[l], c.r[l]
+		nw, nr, suspect := v.after(kind, w, r)
+		if suspect {
+			for i := range n {
+				s.suspect(d + i)
 			}
 		}
-		d += uint64(len(cw))
-	}
-}
-
-// writeRun records plain writes of the dwords from d to before end.
-func (s *raceShadow) writeRun(v *raceView, d, end uint64) {
-	for d < end {
-		cw, cr := s.part(d, end)
-		w, r := uint32(0), uint32(0)
-		next, suspect := v.id, false
-		for k, x := range cw {
-			if x != w || cr[k] != r {
-				w, r = x, cr[k]
-				next, suspect = v.afterWrite(w, r, false)
-			}
-			cw[k] = next
-			if suspect {
-				s.suspect(d + uint64(k))
-			}
-		}
-		d += uint64(len(cw))
-	}
-}
-
-// raceReadFast is raceRead for the access at hand.
-func (g *group) raceReadFast(w *wave, r *region) {
-	s := g.races(r)
-	if s == nil {
-		return
-	}
-	v, a := w.raceView(r), &g.acc
-	for q := range quarters {
 		switch {
-		case a.shape[q] == shapeNone || a.twin[q]:
-		case a.shape[q] == shapeSame || a.shape[q] == shapeRun && solid(a.lanes(q)):
-			from, to := a.interval(q)
-			s.readRun(&v, uint64(from>>2), uint64(to+3)>>2)
-		default:
-			for m := a.lanes(q); m != 0; m &= m - 1 {
-				off := a.off[16*q+bits.TrailingZeros32(m)&15]
-				s.readRun(&v, uint64(off>>2), (uint64(off)+uint64(a.size)+3)>>2)
-			}
+		case nw == w && nr == r:
+			return
+		case n == raceLineDwords:
+			c.w[l], c.r[l] = nw, nr
+			return
 		}
+	}
+	x := c.mix(l)
+	cw, cr := x.w[k:k+n], x.r[k:k+n]
+	// Neighbours mostly have equal records, which change equally.
+	w, r := cw[0], cr[0]
+	nw, nr, suspect := v.after(kind, w, r)
+	alike := n == raceLineDwords
+	for i := range cw {
+		if cw[i] != w || cr[i] != r {
+			w, r = cw[i], cr[i]
+			nw, nr, suspect = v.after(kind, w, r)
+		}
+		cw[i], cr[i] = nw, nr
+		alike = alike && nw == cw[0] && nr == cr[0]
+		if suspect {
+			s.suspect(d + uint64(i))
+		}
+	}
+	if alike {
+		c.mixed[l] = false
+		c.w[l], c.r[l] = nw, nr
 	}
 }
 
-// raceWriteFast is raceWrite for the access at hand, whose lanes are apart.
-func (g *group) raceWriteFast(w *wave, r *region) {
+// raceFast records a load or plain store, the access at hand.
+func (g *group) raceFast(w *wave, r *region, kind raceKind) {
 	s := g.races(r)
 	if s == nil {
 		return
 	}
 	v, a := w.raceView(r), &g.acc
-	for q := range quarters {
-		switch m := a.lanes(q); {
-		case m == 0:
-		case solid(m):
-			from, to := a.interval(q)
-			s.writeRun(&v, uint64(from>>2), uint64(to+3)>>2)
-		default:
-			for ; m != 0; m &= m - 1 {
-				off := a.off[16*q+bits.TrailingZeros32(m)&15]
-				s.writeRun(&v, uint64(off>>2), (uint64(off)+uint64(a.size)+3)>>2)
+	if a.ranges {
+		for k := range a.n {
+			d, end := uint64(a.from[k]>>2), uint64(a.to[k]+3)>>2
+			if kind == raceRead {
+				s.read(&v, d, end)
+			} else {
+				s.write(&v, d, end, kind)
 			}
 		}
+		return
 	}
-}
-
-// dwords returns the dwords of r, from the first to before end, that a
-// sequence of accesses touches.
-func (g *group) dwords(m *memOp, r *region, mask uint64) (first, end uint64) {
-	off, n := g.span(m, r, mask)
-	return off >> 2, (off + n + 3) >> 2
-}
-
-// part returns the records of writes and reads of the dwords from d to
-// before end, as far as they are in one chunk.
-func (s *raceShadow) part(d, end uint64) (w, r []uint32) {
-	c := s.chunk(d)
-	k := d % raceChunkDwords
-	last := min(k+end-d, raceChunkDwords)
-	return c.w[k:last], c.r[k:last]
+	for m := a.mask; m != 0; m &= m - 1 {
+		off := a.off[bits.TrailingZeros64(m)&63]
+		d, end := uint64(off>>2), (uint64(off)+uint64(a.size)+3)>>2
+		if kind == raceRead {
+			s.read(&v, d, end)
+		} else {
+			s.write(&v, d, end, kind)
+		}
+	}
 }
 
 func (g *group) raceRead(w *wave, o *op, r *region, mask uint64, seq bool) {
@@ -311,37 +363,13 @@ func (g *group) raceRead(w *wave, o *op, r *region, mask uint64, seq bool) {
 	}
 	v := w.raceView(r)
 	if seq {
-		for d, end := g.dwords(o.mem, r, mask); d < end; {
-			cw, cr := s.part(d, end)
-			for k, id := range cw {
-				if was := cr[k]; was == 0 && (id == 0 || id == v.id) {
-					cr[k] = v.id
-				} else if was != v.id || id != 0 && id != v.id {
-					s.read(&v, d+uint64(k))
-				}
-			}
-			d += uint64(len(cw))
-		}
+		off, n := g.span(o.mem, r, mask)
+		s.read(&v, off>>2, (off+n+3)>>2)
 		return
 	}
-	var c *raceChunk
-	last := ^uint64(0) // index of c
 	for x := mask; x != 0; x &= x - 1 {
 		off := g.ea[bits.TrailingZeros64(x)&63] - r.base
-		for d := off >> 2; d <= (off+uint64(size)-1)>>2; d++ {
-			if d/raceChunkDwords != last {
-				c, last = s.chunk(d), d/raceChunkDwords
-			}
-			k := d % raceChunkDwords
-			switch id := c.w[k]; {
-			case id != 0 && id != v.id:
-				s.read(&v, d)
-			case c.r[k] == 0:
-				c.r[k] = v.id
-			case c.r[k] != v.id:
-				s.read(&v, d)
-			}
-		}
+		s.read(&v, off>>2, (off+uint64(size)+3)>>2)
 	}
 }
 
@@ -359,33 +387,13 @@ func (g *group) raceWrite(w *wave, o *op, r *region, mask uint64, seq bool) {
 	}
 	v := w.raceView(r)
 	if seq {
-		for d, end := g.dwords(o.mem, r, mask); d < end; {
-			cw, cr := s.part(d, end)
-			for k := range cw {
-				if cw[k]|cr[k] == 0 {
-					cw[k] = v.id
-				} else {
-					s.write(&v, d+uint64(k), false)
-				}
-			}
-			d += uint64(len(cw))
-		}
+		off, n := g.span(o.mem, r, mask)
+		s.write(&v, off>>2, (off+n+3)>>2, raceWrite)
 		return
 	}
-	var c *raceChunk
-	last := ^uint64(0) // index of c
 	for x := mask; x != 0; x &= x - 1 {
 		off := g.ea[bits.TrailingZeros64(x)&63] - r.base
-		for d := off >> 2; d <= (off+uint64(size)-1)>>2; d++ {
-			if d/raceChunkDwords != last {
-				c, last = s.chunk(d), d/raceChunkDwords
-			}
-			if k := d % raceChunkDwords; c.w[k]|c.r[k] == 0 {
-				c.w[k] = v.id
-				continue
-			}
-			s.write(&v, d, false)
-		}
+		s.write(&v, off>>2, (off+uint64(size)+3)>>2, raceWrite)
 	}
 }
 
@@ -399,9 +407,7 @@ func (g *group) raceAtomic(w *wave, o *op, r *region, i int, off uint64, size in
 		return
 	}
 	v := w.raceView(r)
-	for d := off >> 2; d <= (off+uint64(size)-1)>>2; d++ {
-		s.write(&v, d, true)
-	}
+	s.write(&v, off>>2, (off+uint64(size)+3)>>2, raceAtomic)
 }
 
 func (g *group) raceReadScalar(w *wave, o *op, r *region, off uint64) {
@@ -416,7 +422,7 @@ func (g *group) raceReadScalar(w *wave, o *op, r *region, off uint64) {
 		return
 	}
 	v := w.raceView(r)
-	s.read(&v, off>>2)
+	s.read(&v, off>>2, off>>2+1)
 }
 
 // overlap notes lanes of one store that write different values to the same
@@ -550,8 +556,12 @@ func (s *raceShadow) cross(t *raceShadow) {
 		if a == nil || b == nil {
 			continue
 		}
-		for d := range a.w {
-			if a.w[d] != 0 && b.w[d]|b.r[d] != 0 || a.r[d] != 0 && b.w[d] != 0 {
+		for d := range raceChunkDwords {
+			aw, ar := a.at(d)
+			if aw|ar == 0 {
+				continue
+			}
+			if bw, br := b.at(d); aw != 0 && bw|br != 0 || ar != 0 && bw != 0 {
 				s.suspect(uint64(i)*raceChunkDwords + uint64(d))
 			}
 		}

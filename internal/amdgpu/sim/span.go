@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -74,6 +75,10 @@ type vectorForm struct {
 	swap bool // the first two sources change places
 	acc  bool // the destination is the third source
 	mode byte // 'f' or 'h' where results need the default mode of f32, of f16 too
+
+	operands int
+	wide     int       // one plus the operand that is a pair
+	codes    [8]uint16 // numbers of the forms, by which operands are scalars
 }
 
 // vectorForms are the vector instructions that have forms.
@@ -143,6 +148,25 @@ func vectorFormTable() map[string]vectorForm {
 	for _, p := range []string{"lt", "eq", "le", "gt", "lg", "ge", "o", "u", "nge", "nlg", "ngt", "nle", "neq", "nlt"} {
 		t["v_cmp_"+p+"_f32"] = vectorForm{form: p + "F32", mode: 'f'}
 	}
+	for name, f := range t {
+		f.operands = formOperands(f.form)
+		switch f.form {
+		case "shl64", "shr64", "sar64":
+			f.wide = 2
+		case "madU64":
+			f.wide = 3
+		}
+		for k := range 1 << f.operands {
+			kinds := []byte("RRR")[:f.operands]
+			for i := range kinds {
+				if k>>i&1 != 0 {
+					kinds[i] = 'S'
+				}
+			}
+			f.codes[k] = formNumbers[f.form+string(kinds)]
+		}
+		t[name] = f
+	}
 	return t
 }
 
@@ -203,8 +227,6 @@ type spanBuilder struct {
 	wave    int
 	vectors int
 	counted [numClasses]int64
-	defined map[int32]halves // rows written, by all or no bits
-	known   map[int32]bool   // scalars written
 }
 
 // finish ends the span, nil where it is not worth it.
@@ -218,12 +240,6 @@ func (b *spanBuilder) finish(n int32) *span {
 		if n != 0 {
 			b.counts = append(b.counts, classCount{class(c), n})
 		}
-	}
-	for r, h := range b.defined {
-		b.setRows = append(b.setRows, partRow{r, h.lo != 0, h.hi != 0})
-	}
-	for r := range b.known {
-		b.setScalars = append(b.setScalars, r)
 	}
 	return b.span
 }
@@ -281,7 +297,13 @@ func (b *spanBuilder) dual(o *op) bool {
 		}
 		x, y = y, x
 	}
-	return b.vector(x) && b.vector(y)
+	before, vectors := *b.span, b.vectors
+	before.rows, before.setRows = slices.Clone(b.rows), slices.Clone(b.setRows)
+	if b.vector(x) && b.vector(y) {
+		return true
+	}
+	*b.span, b.vectors = before, vectors
+	return false
 }
 
 // tmpSpan are rows for operands that need work first.
@@ -299,41 +321,39 @@ func (b *spanBuilder) vector(o *op) bool {
 	}
 	u := uop{d: 256 * o.final}
 	n := 0
-	var kinds [3]byte
+	var scalar [3]bool
 	var offs [3]int32
-	wide := map[string]int{"shl64": 1, "shr64": 1, "sar64": 1, "madU64": 2}
-	takes := formOperands(f.form)
-	for ; n < takes && !(f.acc && n == 2); n++ {
-		w, isWide := wide[f.form]
-		if kinds[n], offs[n], ok = b.operand(&o.src[n], n, isWide && w == n); !ok {
+	for ; n < f.operands && !(f.acc && n == 2); n++ {
+		if scalar[n], offs[n], ok = b.operand(&o.src[n], n, f.wide == n+1); !ok {
 			return false
 		}
-		if isWide && w == 1 && n == 1 && kinds[n] != 'R' {
+		if f.wide == 2 && n == 1 && scalar[n] {
 			return false
 		}
 	}
 	if f.acc {
-		kinds[n], offs[n] = 'R', 256*o.final
+		offs[n] = 256 * o.final
 		n++
 	}
 	if f.swap {
-		kinds[0], kinds[1] = kinds[1], kinds[0]
+		scalar[0], scalar[1] = scalar[1], scalar[0]
 		offs[0], offs[1] = offs[1], offs[0]
 	}
 	// At most one operand is a scalar; others become rows.
-	seen := false
+	which := 0
 	for i := n - 1; i >= 0; i-- {
-		if kinds[i] != 'S' {
+		if !scalar[i] {
 			continue
 		}
-		if seen {
-			b.emit("movS", uop{d: 256 * tmpSpan[i], a: offs[i]})
-			kinds[i], offs[i] = 'R', 256*tmpSpan[i]
+		if which != 0 {
+			b.emit(madeOperands.mov, uop{d: 256 * tmpSpan[i], a: offs[i]})
+			offs[i] = 256 * tmpSpan[i]
+			continue
 		}
-		seen = true
+		which = 1 << i
 	}
 	u.a, u.b, u.c = offs[0], offs[1], offs[2]
-	if _, cmp := strings.CutPrefix(name, "v_cmp_"); o.sd.kind != sdstNone || cmp {
+	if o.sd.kind != sdstNone || strings.HasPrefix(name, "v_cmp_") {
 		if o.sd.kind != sdstSGPR {
 			return false
 		}
@@ -360,24 +380,36 @@ func (b *spanBuilder) vector(o *op) bool {
 	}
 	u.slow = int32(len(b.slow))
 	b.slow = append(b.slow, slowUop{op: o, next: int32(len(b.uops)) + 1})
-	b.emit(f.form+string(kinds[:n]), u)
+	b.emit(f.codes[which], u)
 	b.vectors++
 	b.needVector(o, u.m != 0)
 	return true
 }
 
-// emit appends a uop.
-func (b *spanBuilder) emit(form string, u uop) {
-	n, ok := formNumbers[form]
-	if !ok {
-		panic("sim: no form " + form)
+// emit appends a uop of a vector form.
+func (b *spanBuilder) emit(form uint16, u uop) {
+	if form == 0 {
+		panic("sim: no such form")
 	}
-	if form[0] != 's' || form[1] < 'A' || form[1] > 'Z' { // not a scalar instruction's
-		n += uint16(b2u(b.wave == 32))
-	}
-	u.code = formCode(int(n))
+	u.code = formCode(int(form) + int(b2u(b.wave == 32)))
 	b.uops = append(b.uops, u)
 }
+
+// operandForms are the forms that make operands.
+type operandForms struct {
+	mov       uint16
+	modifiers [2][4]uint16 // of rows and scalars, by neg and abs
+}
+
+var madeOperands = func() (f operandForms) {
+	f.mov = formNumbers["movS"]
+	for k, kind := range []string{"R", "S"} {
+		for i, name := range []string{"neg", "abs", "negabs"} {
+			f.modifiers[k][i+1] = formNumbers[name+kind]
+		}
+	}
+	return f
+}()
 
 // formOperands returns how many operands a vector form has.
 func formOperands(form string) int {
@@ -418,29 +450,29 @@ func (b *spanBuilder) constant(v uint64, wide bool) (int32, bool) {
 }
 
 // operand resolves source i: a row, or a scalar.
-func (b *spanBuilder) operand(s *src, i int, wide bool) (kind byte, off int32, ok bool) {
+func (b *spanBuilder) operand(s *src, i int, wide bool) (scalar bool, off int32, ok bool) {
 	switch s.kind {
 	case srcRow:
-		return 'R', 256 * s.reg, true
+		return false, 256 * s.reg, true
 	case srcSGPR:
-		return 'S', scalarOffset(s.reg), true
+		return true, scalarOffset(s.reg), true
 	case srcConst:
 		off, ok = b.constant(s.x.imm, wide)
-		return 'S', off, ok
+		return true, off, ok
 	case srcMod:
 		x := s.x
 		if x.sel != isa.DWord || x.typ != isa.B32 {
-			return 0, 0, false
+			return false, 0, false
 		}
-		k, off, ok := b.operand(&x.base, i, false)
+		scalar, off, ok := b.operand(&x.base, i, false)
 		if !ok {
-			return 0, 0, false
+			return false, 0, false
 		}
-		form := map[[2]bool]string{{true, false}: "neg", {false, true}: "abs", {true, true}: "negabs"}[[2]bool{x.neg, x.abs}]
-		b.emit(form+string(k), uop{d: 256 * tmpSpan[i], a: off})
-		return 'R', 256 * tmpSpan[i], true
+		form := madeOperands.modifiers[b2u(scalar)][b2u(x.neg)|b2u(x.abs)<<1]
+		b.emit(form, uop{d: 256 * tmpSpan[i], a: off})
+		return false, 256 * tmpSpan[i], true
 	}
-	return 0, 0, false
+	return false, 0, false
 }
 
 // scalar takes a scalar instruction.
@@ -460,8 +492,8 @@ func (b *spanBuilder) scalar(o *op) bool {
 	n := min(int(in.NSrc), 2)
 	for i := range n {
 		wide := strings.HasSuffix(in.Name, "64") && !(i == 1 && strings.HasPrefix(in.Name, "s_lsh"))
-		kind, off, ok := b.operand(&o.src[i], i, wide)
-		if !ok || kind != 'S' {
+		scalar, off, ok := b.operand(&o.src[i], i, wide)
+		if !ok || !scalar {
 			return false
 		}
 		offs[i] = off
@@ -478,7 +510,8 @@ func (b *spanBuilder) scalar(o *op) bool {
 		}
 		u.sd = scalarOffset(o.sd.reg)
 	}
-	b.emit(form, u)
+	u.code = formCode(int(formNumbers[form]))
+	b.uops = append(b.uops, u)
 	// Definedness.
 	for i := range n {
 		if o.src[i].kind == srcSGPR {
@@ -503,10 +536,11 @@ func (b *spanBuilder) scalar(o *op) bool {
 // needVector notes what a vector instruction reads and writes.
 func (b *spanBuilder) needVector(o *op, mask bool) {
 	for _, p := range o.sh.parts {
-		h := b.defined[p.row]
-		p.lo, p.hi = p.lo && h.lo == 0, p.hi && h.hi == 0
+		if k := rowIndex(b.setRows, p.row); k >= 0 {
+			p.lo, p.hi = p.lo && !b.setRows[k].lo, p.hi && !b.setRows[k].hi
+		}
 		if p.lo || p.hi {
-			b.rows = append(b.rows, p)
+			b.rows = addPart(b.rows, p)
 		}
 	}
 	for _, r := range o.sh.scalars {
@@ -518,19 +552,9 @@ func (b *spanBuilder) needVector(o *op, mask bool) {
 	} else if mask {
 		b.needScalar(regVCC, width)
 	}
-	if b.defined == nil {
-		b.defined = map[int32]halves{}
-	}
 	if o.sh.dst != tmpOut {
 		for k := range o.sh.n {
-			h := b.defined[o.sh.dst+k]
-			if o.sh.lo {
-				h.lo = 1
-			}
-			if o.sh.hi {
-				h.hi = 1
-			}
-			b.defined[o.sh.dst+k] = h
+			b.setRows = addPart(b.setRows, partRow{o.sh.dst + k, o.sh.lo, o.sh.hi})
 		}
 	}
 	if o.sd.kind == sdstSGPR {
@@ -538,20 +562,33 @@ func (b *spanBuilder) needVector(o *op, mask bool) {
 	}
 }
 
+// rowIndex returns where a row is among parts, -1 for nowhere.
+func rowIndex(parts []partRow, row int32) int {
+	return slices.IndexFunc(parts, func(p partRow) bool { return p.row == row })
+}
+
+// addPart adds p to parts, joined with what is there of its row.
+func addPart(parts []partRow, p partRow) []partRow {
+	if k := rowIndex(parts, p.row); k >= 0 {
+		parts[k].lo, parts[k].hi = parts[k].lo || p.lo, parts[k].hi || p.hi
+		return parts
+	}
+	return append(parts, p)
+}
+
 func (b *spanBuilder) needScalar(reg, n int32) {
 	for r := reg; r < reg+n; r++ {
-		if !b.known[r] {
+		if !slices.Contains(b.setScalars, r) && !slices.Contains(b.scalars, r) {
 			b.scalars = append(b.scalars, r)
 		}
 	}
 }
 
 func (b *spanBuilder) know(reg, n int32) {
-	if b.known == nil {
-		b.known = map[int32]bool{}
-	}
 	for r := reg; r < reg+n; r++ {
-		b.known[r] = true
+		if !slices.Contains(b.setScalars, r) {
+			b.setScalars = append(b.setScalars, r)
+		}
 	}
 }
 
