@@ -153,10 +153,14 @@ func doInputs(opts foreignOptions) error {
 	if err := bundle.Write(&buf, tensors, meta); err != nil {
 		return err
 	}
-	if err := os.WriteFile(opts.path, buf.Bytes(), 0o666); err != nil {
-		return fmt.Errorf("writing the inputs: %w", err)
+	o, err := newOutput(opts.path)
+	if err != nil {
+		return err
 	}
-	return nil
+	return o.put(func(w io.Writer) error {
+		_, err := w.Write(buf.Bytes())
+		return err
+	})
 }
 
 func doJudge(out io.Writer, opts foreignOptions) error {

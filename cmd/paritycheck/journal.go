@@ -34,6 +34,7 @@ type kept struct {
 	folder  journal.Folder // where the journal is nameless
 	prior   *runner.Run    // what to go on with
 	cases   int            // in the journal
+	full    bool           // it cannot be written any more
 	errOut  io.Writer
 }
 
@@ -129,12 +130,12 @@ func (k *kept) goOn(j *journal.Journal, c *journal.Content) {
 // add writes the results of a case. A journal that cannot be written any
 // more costs no result of this run.
 func (k *kept) add(p runner.Progress) {
-	if k.journal == nil {
+	if k.journal == nil || k.full {
 		return
 	}
 	if err := k.journal.Add(p.Results, p.Targets); err != nil {
 		fmt.Fprintf(k.errOut, "the journal cannot be written any more, so that --resume would go on from here: %v\n", err)
-		k.close()
+		k.full = true
 		return
 	}
 	k.cases++

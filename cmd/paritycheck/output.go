@@ -40,7 +40,16 @@ func openOutput(path string) (*outputFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &outputFile{path: path, format: format}
+	o, err := newOutput(path)
+	if err == nil {
+		o.format = format
+	}
+	return o, err
+}
+
+// newOutput is an output in no format.
+func newOutput(path string) (*outputFile, error) {
+	o := &outputFile{path: path}
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 		if st.IsDir() {
 			return nil, fmt.Errorf("output file %s is a folder", path)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,14 +72,10 @@ func doRecord(ctx context.Context, out, errOut io.Writer, opts recordOptions) er
 	if err != nil {
 		return err
 	}
-	// The file beside it shows before the run that the folder can be
-	// written to, and takes its place when it is whole.
-	f, err := os.CreateTemp(filepath.Dir(opts.path), ".recording-*")
+	o, err := newOutput(opts.path)
 	if err != nil {
-		return fmt.Errorf("output file %s cannot be written: %w", opts.path, err)
+		return err
 	}
-	defer os.Remove(f.Name())
-	defer f.Close()
 
 	version, _ := build()
 	rec := bundle.NewRecording(version, opts.seed)
@@ -110,11 +104,8 @@ func doRecord(ctx context.Context, out, errOut io.Writer, opts recordOptions) er
 	}
 	rec.Target = r.Env.Targets[0]
 	if rec.Len() > 0 {
-		if err := rec.Write(f); err != nil {
-			return fmt.Errorf("writing %s: %w", opts.path, err)
-		}
-		if err := errors.Join(f.Chmod(0o644), f.Close(), os.Rename(f.Name(), opts.path)); err != nil {
-			return fmt.Errorf("writing %s: %w", opts.path, err)
+		if err := o.put(rec.Write); err != nil {
+			return err
 		}
 	}
 	tally := report.Count(r)

@@ -239,3 +239,121 @@ func TestChildFaults(t *testing.T) {
 		})
 	}
 }
+
+// A disk that is full costs neither the report on stdout, nor what the file
+// held before, nor the results: --resume writes them elsewhere.
+func TestFullDisk(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	s := newStubRun(t, "neg,sqr", "hip@gfx90a")
+	if err := os.WriteFile(filepath.Join(s.dir, "got.json"), []byte("old"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := s.run("", "-q", "-o", "want.json", "--journal", "none"); code != exitOK {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	// limited runs with files of at most so many bytes.
+	limited := func(bytes int, flags ...string) (int, string) {
+		cmd := s.command("", flags...)
+		cmd.Path, cmd.Args = sh, append([]string{"sh", "-c", fmt.Sprintf(`ulimit -f %d; exec "$0" "$@"`, bytes/512)}, cmd.Args...)
+		out, _ := cmd.CombinedOutput()
+		return cmd.ProcessState.ExitCode(), string(out)
+	}
+	size := len(s.read("want.json"))
+	code, out := limited(size*3/4, "-q", "-o", "got.json", "--journal", "j")
+	if code != exitError || !strings.Contains(out, "\n22 pass, 0 warn, 0 FAIL, 0 unverified\n") ||
+		!strings.Contains(out, "paritycheck: writing got.json: file too large; the results are kept, and --resume writes them again") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	if got := string(s.read("got.json")); got != "old" {
+		t.Errorf("the file held %q before, and holds %q", "old", got)
+	}
+	code, out = s.run("", "-q", "-o", "got.json", "--journal", "j", "--resume")
+	if code != exitOK || !strings.Contains(out, "22 of 22 cases are done") || !bytes.Equal(s.read("got.json"), s.read("want.json")) {
+		t.Errorf("gone on with: exit %d: %s", code, out)
+	}
+	// Where the journal is what does not fit, the run goes on without.
+	code, out = limited(4096, "-q", "--journal", "j")
+	if code != exitOK || strings.Count(out, "the journal cannot be written any more") != 1 {
+		t.Errorf("no room for the journal: exit %d: %s", code, out)
+	}
+	code, out = limited(512, "-q", "--format", "csv", "-o", "a.csv")
+	if code != exitError || !strings.Contains(out, "writing a.csv: file too large") {
+		t.Errorf("no room for anything: exit %d: %s", code, out)
+	}
+	left, err := filepath.Glob(filepath.Join(s.dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range left {
+		if name := filepath.Base(path); name == "j" || strings.HasSuffix(name, ".tmp") || name == "a.csv" {
+			t.Errorf("%s is left behind", name)
+		}
+	}
+}
+
+// Two runs that name one journal do not mix, and neither does a run with
+// what another left there.
+func TestJournalInUse(t *testing.T) {
+	s := newStubRun(t, "neg", "cuda@cuda:0")
+	slow := s.command("cuLaunchKernel:*:sleep=200", "-q", "--journal", "j")
+	if err := slow.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Wait()
+	defer slow.Process.Kill()
+	for range 100 {
+		if _, err := os.Stat(filepath.Join(s.dir, "j")); err == nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	expect := func(says string, flags ...string) {
+		t.Helper()
+		if code, out := s.run("", flags...); code != exitError || !strings.Contains(out, says) {
+			t.Errorf("%v: exit %d, want %q: %s", flags, code, says, out)
+		}
+	}
+	s.selection[len(s.selection)-1] = "hip@gfx90a" // which waits for no GPU
+	expect("journal j: another run is writing to it", "-q", "--journal", "j")
+	expect("journal j: another run is writing to it", "-q", "--journal", "j", "--resume")
+	time.Sleep(time.Second)
+	slow.Process.Kill()
+	slow.Wait()
+	expect("journal j is of a run that was cut off: go on with --resume, or remove it", "-q", "--journal", "j")
+	expect("journal j is of another run: different are the targets (cuda@cuda:0 then, hip@gfx90a now)", "-q", "--journal", "j", "--resume")
+	expect("--resume and --journal none exclude each other", "-q", "--journal", "none", "--resume")
+	if err := os.WriteFile(filepath.Join(s.dir, "text"), []byte("text\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	expect("journal text: it is no journal of paritycheck", "-q", "--journal", "text", "--resume")
+	expect("journal text: it is no journal of paritycheck", "-q", "--journal", "text")
+	expect("journal no/j cannot be written: no such file or directory", "-q", "--journal", "no/j")
+	if got := string(s.read("text")); got != "text\n" {
+		t.Errorf("a file of somebody else's was changed: %q", got)
+	}
+}
+
+// One paritycheck uses a GPU at a time.
+func TestGPUInUse(t *testing.T) {
+	s := newStubRun(t, "neg", "cuda@cuda:0")
+	first := s.command("cuLaunchKernel:*:sleep=20", "-q")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		if len(children(first.Process.Pid)) > 0 {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	code, out := s.run("", "-q")
+	if code != exitOK || !strings.Contains(out, "waiting for cuda:0, which another paritycheck uses") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	if err := first.Wait(); err != nil {
+		t.Error(err)
+	}
+}

@@ -291,6 +291,9 @@ func runCases(ctx context.Context, out, errOut io.Writer, opts runOptions, cases
 		}
 	}
 	if err := opts.write(out, errOut, r, changes, outputs); err != nil {
+		if k.journal != nil && !k.full {
+			err = fmt.Errorf("%w; the results are kept, and --resume writes them again", err)
+		}
 		return err
 	}
 	if interrupted {
