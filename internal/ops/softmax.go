@@ -72,7 +72,11 @@ func softmaxCases(o *Op, v Variant, level Level) []Case {
 		{3, 33, "wide"},
 		{3, 65, "underflow"},
 		{1, 1025, "ledge"},
-		{41, 7, "normal"}, // rows enough to tell a store that truncates
+		{41, 7, "normal"},  // rows enough to tell a store that truncates
+		{136, 136, "peak"}, // the maximum in every column; all rows begin at 16 bytes
+		{40, 515, "peak"},  // and in every round of a thread; few do
+		{9, 131, "underflow"},
+		{9, 131, "wide"},
 	}
 	if v.T == tensor.F32 {
 		picks = append(picks, pick{1, 16640, "normal"})
@@ -164,6 +168,21 @@ func softmaxRows(d tensor.DType, r *Rand, class string, rows, n int) *tensor.Ten
 				return 0
 			}
 			return low
+		})
+	case "peak":
+		// One element 176 above the others, which no row may miss, in another
+		// column of each; the others below 0 in eight rows, above in the next.
+		step := 1
+		if rows < n {
+			step = 131 // 524 for rows four apart, and so another place in 16 bytes
+		}
+		return generate(d, shape, func(i int) float64 {
+			row := i / n
+			low := [...]float64{-88, 40}[row/8%2]
+			if i%n == row*step%n {
+				return low + 176
+			}
+			return low + r.Normal()
 		})
 	case "hot":
 		// One element 176 above the others, at the ends of the row and at the
