@@ -91,3 +91,4 @@ fuzz:
 	go test ./internal/amdgpu/isa -run '^$$' -fuzz FuzzDecode -fuzztime $(or $(FUZZTIME),1m)
 	go test ./internal/gpu/isolate -run '^$$' -fuzz FuzzFrame -fuzztime $(or $(FUZZTIME),1m)
 	go test ./internal/journal -run '^$$' -fuzz FuzzRead -fuzztime $(or $(FUZZTIME),1m)
+	go test ./internal/gpu/cuda -run '^$$' -fuzz FuzzSymbols -fuzztime $(or $(FUZZTIME),1m)

@@ -33,6 +33,7 @@ type benchOptions struct {
 	bench   bench.Options
 	percent float64 // of noise
 	dump    string
+	user    userCode
 
 	rendering
 	given []string
@@ -90,6 +91,7 @@ Interpreted targets have no times: they run small for their counters.`,
 	f.BoolVar(&opts.noCheck, "no-check", false, "time kernels without judging them first")
 	f.StringVar(&opts.dump, "dump", "", "write what was launched to `folder`, for other tools: launches.json, modules and contents of buffers")
 	f.BoolVarP(&opts.quiet, "quiet", "q", false, "no progress on stderr")
+	opts.user.add(cmd)
 	opts.rendering.add(cmd)
 	return cmd
 }
@@ -118,7 +120,7 @@ func doBench(ctx context.Context, out, errOut io.Writer, opts benchOptions) erro
 	if err != nil {
 		return err
 	}
-	targets, err := chooseTargets(&runOptions{targets: opts.targets, seed: opts.seed})
+	targets, err := chooseTargets(&runOptions{targets: opts.targets, seed: opts.seed, user: opts.user})
 	if err != nil {
 		return err
 	}

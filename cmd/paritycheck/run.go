@@ -49,6 +49,7 @@ type runOptions struct {
 	host      *isolate.Host // nil: the targets have no GPU
 
 	emulation emulation
+	user      userCode
 	time      bool
 
 	given []string // the flags that decide the results, as given, for the report
@@ -100,6 +101,9 @@ argument of the launch alone.`,
   # Go on with a run that was killed
   $ paritycheck run --resume
 
+  # A port's own objects, half done, against the recorded CUDA kernels
+  $ paritycheck run --hip-object reduce.hsaco
+
   # A CI gate
   $ paritycheck run --strict --format github -o parity.json -o parity.xml`,
 		Args: noArgs,
@@ -124,6 +128,7 @@ argument of the launch alone.`,
 	f.BoolVar(&opts.strict, "strict", false, "let warnings fail")
 	f.StringSliceVar(&opts.require, "require", nil, "run on these `targets` too, and let cases fail that are unverified there; all means every target of the run")
 
+	opts.user.add(cmd)
 	opts.rendering.add(cmd)
 	opts.holding.add(cmd)
 	f.StringVar(&opts.shard, "shard", "", "run one `part` of the cases, I/N; auto and auto/N take I from PARITYCHECK_SHARD, a Slurm array or an indexed Kubernetes job")
@@ -399,11 +404,14 @@ func useColor(when string, out io.Writer) bool {
 }
 
 // casesOf are the names of a run's cases and whether each was compared on
-// some target.
+// some target. Of a user's file that has no kernel for it, a case is none.
 func casesOf(r *runner.Run) map[string]bool {
 	compared := map[string]bool{}
 	for i := range r.Results {
 		res := &r.Results[i]
+		if res.Missing && res.Status == compare.Unverified {
+			continue
+		}
 		compared[res.Case] = compared[res.Case] || res.Status != compare.Unverified
 	}
 	return compared

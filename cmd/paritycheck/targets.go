@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -77,7 +78,10 @@ func chooseTargets(opts *runOptions) ([]runner.Target, error) {
 	if !opts.noIsolate {
 		topts.Isolate = opts.host
 	}
-	var targets []runner.Target
+	targets, names, err := userTargets(context.Background(), opts.user, opts.targets, topts)
+	if err != nil {
+		return nil, err
+	}
 	add := func(name string) (string, error) {
 		if slices.ContainsFunc(targets, func(t runner.Target) bool { return t.Name == name }) {
 			return name, nil
@@ -88,13 +92,14 @@ func chooseTargets(opts *runOptions) ([]runner.Target, error) {
 		}
 		return t.Name, err // rec:FILE has another name
 	}
-	for _, name := range opts.targets {
+	for _, name := range names {
 		if _, err := add(name); err != nil {
 			return nil, err
 		}
 	}
-	if len(targets) == 0 {
-		targets = target.Default(topts)
+	if len(opts.targets) == 0 {
+		bundled := target.Default(topts)
+		targets = append(targets, slices.DeleteFunc(bundled, opts.user.replaced)...)
 	}
 	for _, name := range opts.require {
 		if name != requireAll {

@@ -99,6 +99,10 @@ func settings(env *runner.Env, opts Options) []setting {
 		add(t.Name, strings.Join(parts, ", "))
 	}
 	for _, t := range env.Targets {
+		add("kernels of "+t.Name, t.Source)
+		add("no op launches of "+t.Name, strings.Join(t.Unknown, " "))
+	}
+	for _, t := range env.Targets {
 		add("copy of "+t.Name, copyText(t.Copy))
 		if opts.Counters && t.Modules != nil {
 			add("modules of "+t.Name, fmt.Sprintf("%d loaded, %d cases found theirs loaded", t.Modules.Loads, t.Modules.Hits))

@@ -63,7 +63,7 @@ func (j *judging) judge(i int, r *Result) error {
 		r.Findings, r.Counters = c.out.Findings, c.out.Counters
 	}
 	if c.skipped != "" {
-		r.Status, r.Skipped = compare.Unverified, c.skipped
+		r.Status, r.Skipped, r.Missing = compare.Unverified, c.skipped, c.missing
 		return nil
 	}
 	if c.fault != nil {

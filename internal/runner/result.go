@@ -38,8 +38,10 @@ type TargetInfo struct {
 	Unavailable string            `json:"unavailable,omitempty"` // why nothing ran on it
 	Images      map[string]string `json:"images,omitempty"`      // family -> SHA-256 of what was loaded
 	FlagsUsed   string            `json:"compiler_flags,omitempty"`
-	Copy        *Bandwidth        `json:"copy,omitempty"` // measured in this run
-	Modules     *ModuleUse        `json:"-"`              // of this process: a run that goes on with another's results has fewer
+	Source      string            `json:"source,omitempty"`          // file of the kernels, where they are a user's
+	Unknown     []string          `json:"unknown_kernels,omitempty"` // of the source, that no op launches
+	Copy        *Bandwidth        `json:"copy,omitempty"`            // measured in this run
+	Modules     *ModuleUse        `json:"-"`                         // of this process: a run that goes on with another's results has fewer
 }
 
 // A ModuleUse counts how often a case found its module loaded.
@@ -64,6 +66,15 @@ func (u *ModuleUse) plus(v *ModuleUse, loaded int) *ModuleUse {
 	return &ModuleUse{Loads: loaded, Hits: uses - loaded}
 }
 
+// distinct is the number of different images.
+func distinct(images map[string]string) int {
+	sums := map[string]bool{}
+	for _, sum := range images {
+		sums[sum] = true
+	}
+	return len(sums)
+}
+
 // A Result is one case on one target.
 type Result struct {
 	Op      string `json:"op"`
@@ -83,6 +94,9 @@ type Result struct {
 	Fault string `json:"fault,omitempty"`
 	// Skipped says why the case did not run here.
 	Skipped string `json:"skipped,omitempty"`
+	// Missing is true where it did not because the target's source has no
+	// such kernel: a port that is not done yet.
+	Missing bool `json:"missing,omitempty"`
 
 	Changes  []Change      `json:"changes,omitempty"` // arguments that --set changed
 	Findings []gpu.Finding `json:"findings,omitempty"`

@@ -67,7 +67,7 @@ func Execute(ctx context.Context, cases []ops.Case, targets []Target, opts Optio
 	}
 	e.info = make([]TargetInfo, len(targets))
 	for i := range targets {
-		e.info[i] = TargetInfo{Name: targets[i].Name, Info: targets[i].Device, FlagsUsed: targets[i].Flags, Images: map[string]string{}}
+		e.info[i] = targets[i].describe()
 	}
 	e.places = placesOf(targets)
 	todo, err := e.recall(opts.Prior)
@@ -183,18 +183,20 @@ func (e *execution) runCase(ctx context.Context, c *ops.Case, own []ownSession, 
 	}
 	// Hardware comes first: cases have their turn there, and what takes
 	// longer can then be done of several at once.
-	outs := make([]collected, len(e.targets))
+	outs, refused := e.refuse(c)
 	for _, p := range e.places {
 		if !p.await(ctx, turn) {
 			return nil, ctx.Err()
 		}
 		for _, i := range p.targets {
-			outs[i] = e.collectAt(ctx, p, i, q)
+			if !refused[i] {
+				outs[i] = e.collectAt(ctx, p, i, q)
+			}
 		}
 		p.pass(turn)
 	}
 	for i := range e.targets {
-		if !e.targets[i].Exclusive {
+		if !e.targets[i].Exclusive && !refused[i] {
 			outs[i] = e.collectOn(ctx, i, &own[i], q)
 		}
 	}
@@ -226,9 +228,44 @@ func (e *execution) runCase(ctx context.Context, c *ops.Case, own []ownSession, 
 	return results, nil
 }
 
+// refuse asks the targets that know their kernels whether they have that
+// of c. Where none that launches has it, recordings have nothing to be held
+// against.
+func (e *execution) refuse(c *ops.Case) (outs []collected, refused []bool) {
+	outs, refused = make([]collected, len(e.targets)), make([]bool, len(e.targets))
+	launches, wanted := 0, 0
+	for i := range e.targets {
+		t := &e.targets[i]
+		if t.Recorded != nil {
+			continue
+		}
+		launches++
+		if err := t.accept(c); err != nil {
+			outs[i], refused[i] = refusal(err), true
+		} else {
+			wanted++
+		}
+	}
+	for i := range e.targets {
+		if launches > 0 && wanted == 0 && e.targets[i].Recorded != nil && e.targets[i].Optional {
+			outs[i], refused[i] = collected{absent: true}, true
+		}
+	}
+	return outs, refused
+}
+
+// refusal is what becomes of a case that a target does not accept.
+func refusal(err error) collected {
+	if errors.Is(err, gpu.ErrNoKernel) {
+		return collected{skipped: err.Error(), missing: true}
+	}
+	return collected{fault: err}
+}
+
 // collected is what a target gave for a case.
 type collected struct {
 	out     *Output
+	missing bool   // skipped, because the target has no such kernel
 	fault   error  // the kernel failed
 	skipped string // it could not be tried
 	absent  bool   // there is nothing to say
@@ -295,7 +332,7 @@ func (e *execution) collect(ctx context.Context, i int, s *session, q *ops.Probl
 		}
 		e.info[i].Images[family] = h
 	}
-	e.info[i].Modules = e.info[i].Modules.plus(&s.use, len(e.info[i].Images))
+	e.info[i].Modules = e.info[i].Modules.plus(&s.use, distinct(e.info[i].Images))
 	s.use = ModuleUse{}
 	return out, err
 }

@@ -48,4 +48,25 @@ type Target struct {
 	Arithmetic ops.Arithmetic
 	// Flags are the compiler flags of the images, for reports.
 	Flags string
+
+	// Source is the file that the kernels are from, where they are a user's.
+	Source string
+	// Accept, if not nil, says before anything runs why the kernel of a case
+	// cannot be launched: the error wraps gpu.ErrNoKernel where there is
+	// none, and says else how it differs from what the case launches.
+	Accept func(c *ops.Case) error
+	// Unknown are the kernels of the source that no op launches.
+	Unknown []string
+}
+
+func (t *Target) accept(c *ops.Case) error {
+	if t.Accept == nil {
+		return nil
+	}
+	return t.Accept(c)
+}
+
+// describe is what is known of a target before it is opened.
+func (t *Target) describe() TargetInfo {
+	return TargetInfo{Name: t.Name, Info: t.Device, FlagsUsed: t.Flags, Images: map[string]string{}, Source: t.Source, Unknown: t.Unknown}
 }

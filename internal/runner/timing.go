@@ -99,7 +99,7 @@ func Time(ctx context.Context, jobs []Job, targets []Target, opts TimeOptions) (
 	timers := make([]*timer, len(targets))
 	for i := range targets {
 		t := &timer{target: &targets[i], opts: opts}
-		t.info = TargetInfo{Name: t.target.Name, Info: t.target.Device, FlagsUsed: t.target.Flags, Images: map[string]string{}}
+		t.info = t.target.describe()
 		t.open(ctx)
 		defer t.close()
 		timers[i] = t
@@ -229,7 +229,7 @@ func (t *timer) finished() TargetInfo {
 		for family, sum := range t.session.images {
 			t.info.Images[family] = sum
 		}
-		t.info.Modules = t.info.Modules.plus(&t.session.use, len(t.info.Images))
+		t.info.Modules = t.info.Modules.plus(&t.session.use, distinct(t.info.Images))
 	}
 	return t.info
 }
@@ -247,6 +247,14 @@ func (t *timer) run(ctx context.Context, job *Job, bind func() *ops.Problem) (Re
 	}
 	if t.untimed == "" && !job.Clocked || t.untimed != "" && (t.session == nil || !job.Interpreted) {
 		return r, false
+	}
+	if err := t.target.accept(c); err != nil {
+		if r.Missing = errors.Is(err, gpu.ErrNoKernel); r.Missing {
+			r.Skipped = err.Error()
+		} else {
+			r.Status, r.Fault = compare.Fail, err.Error()
+		}
+		return r, true
 	}
 	if t.opts.Refuse != nil {
 		if r.Skipped = t.opts.Refuse(t.target.Name, c); r.Skipped != "" {

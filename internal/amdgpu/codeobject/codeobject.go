@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"sort"
 	"strings"
 )
@@ -202,6 +203,9 @@ func parseELF(b []byte) (*File, error) {
 		return nil, fmt.Errorf("not an ELF file: %d bytes starting %q", len(b), b[:min(len(b), 8)])
 	}
 	e, err := elf.NewFile(bytes.NewReader(b))
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("ELF file of %d bytes is cut short", len(b))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading ELF: %w", err)
 	}

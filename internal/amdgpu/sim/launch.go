@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -137,12 +138,19 @@ func (l *launch) prepare(args []byte) error {
 		r.readOnly = true
 		return r
 	}
-	l.kernarg = mapped("kernel arguments", "kernarg", int(k.KernargSize))
+	// The segment is aligned to 16 bytes, by which compilers widen a load of
+	// its last three dwords to four: runtimes have memory there.
+	padded := (int(k.KernargSize) + 15) &^ 15
+	l.kernarg = mapped("kernel arguments", "kernarg", padded)
 	l.packet = mapped("dispatch packet", "kernarg", 64)
 	l.queue = mapped("queue", "kernarg", 256)
 	l.stack = mapped("scratch", "scratch", 0)
 	if err != nil {
 		return err
+	}
+	if padded > int(k.KernargSize) { // but nothing of use
+		l.kernarg.def = bytes.Repeat([]byte{1}, padded)
+		clear(l.kernarg.def[k.KernargSize:])
 	}
 	copy(l.kernarg.data, args[:min(len(args), int(explicit))])
 	for i := range k.Args {

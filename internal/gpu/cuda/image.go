@@ -185,7 +185,7 @@ func fatParts(b []byte) ([][]byte, error) {
 	var parts [][]byte
 	for len(b) >= 16 && le.Uint32(b) == fatMagic {
 		head, body := uint64(le.Uint16(b[6:])), le.Uint64(b[8:])
-		if head > uint64(len(b)) || body > uint64(len(b))-head {
+		if head < 16 || head > uint64(len(b)) || body > uint64(len(b))-head {
 			return nil, short
 		}
 		rest := b[head : head+body]

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/paritycheck/paritycheck/internal/runner"
+	"github.com/paritycheck/paritycheck/internal/target"
+)
+
+// userCode are the flags that put a user's kernels in place of the bundled
+// ones.
+type userCode struct {
+	hip, hipObject, cuda, cudaObject []string
+	include, define                  []string
+}
+
+// add adds the flags to cmd.
+func (u *userCode) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVar(&u.hip, "hip", nil, "run the HIP kernels of `file`, a source, in place of ours")
+	f.StringArrayVar(&u.hipObject, "hip-object", nil, "run the HIP kernels of `file`, a code object or an offload bundle, in place of ours")
+	f.StringArrayVar(&u.cuda, "cuda", nil, "run the CUDA kernels of `file`, a source, in place of ours")
+	f.StringArrayVar(&u.cudaObject, "cuda-object", nil, "run the CUDA kernels of `file`, PTX, a cubin or a fat binary, in place of ours")
+	f.StringArrayVarP(&u.include, "include", "I", nil, "`folder` of headers for --hip and --cuda")
+	f.StringArrayVarP(&u.define, "define", "D", nil, "`macro` for --hip and --cuda, NAME or NAME=VALUE")
+}
+
+// files lists what was given.
+func (u *userCode) files() []target.UserCode {
+	var list []target.UserCode
+	for _, x := range []struct {
+		paths   []string
+		side    runner.Side
+		compile bool
+	}{{u.cuda, runner.CUDA, true}, {u.cudaObject, runner.CUDA, false}, {u.hip, runner.HIP, true}, {u.hipObject, runner.HIP, false}} {
+		for _, p := range x.paths {
+			list = append(list, target.UserCode{Side: x.side, Path: p, Compile: x.compile, Include: u.include, Define: u.define})
+		}
+	}
+	return list
+}
+
+// userTargets are the targets of user's files, and of names those that
+// are not the places for them: with a file of HIP, hip@gfx90a means that
+// file there.
+func userTargets(ctx context.Context, u userCode, names []string, topts target.Options) (targets []runner.Target, left []string, err error) {
+	files := u.files()
+	if len(files) == 0 && len(u.include)+len(u.define) > 0 {
+		return nil, nil, fmt.Errorf("-I and -D are for the sources of --hip and --cuda, and none is given")
+	}
+	taken := map[runner.Side][]string{}
+	for _, name := range names {
+		side, place, _ := strings.Cut(name, "@")
+		s := runner.Side(side)
+		if !strings.HasPrefix(place, "rec:") && slices.ContainsFunc(files, func(f target.UserCode) bool { return f.Side == s }) {
+			taken[s] = append(taken[s], place)
+		} else {
+			left = append(left, name)
+		}
+	}
+	for _, f := range files {
+		list, err := target.User(ctx, f, taken[f.Side], topts)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, t := range list {
+			if slices.ContainsFunc(targets, func(o runner.Target) bool { return o.Name == t.Name }) {
+				return nil, nil, fmt.Errorf("%s would be two targets called %s: files must have different names", f.Path, t.Name)
+			}
+			targets = append(targets, t)
+		}
+	}
+	return targets, left, nil
+}
+
+// replaced reports whether user's code stands in place of bundled target
+// t.
+func (u *userCode) replaced(t runner.Target) bool {
+	return t.Recorded == nil && slices.ContainsFunc(u.files(), func(f target.UserCode) bool { return f.Side == t.Side })
+}

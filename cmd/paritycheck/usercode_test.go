@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/paritycheck/paritycheck/kernels"
+)
+
+// TestHIPObject: a port that has one family of many gives a table with
+// that one, and is no failure; --require makes it one.
+func TestHIPObject(t *testing.T) {
+	object, err := kernels.Object("rope", "gfx1030")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "port.hsaco")
+	if err := os.WriteFile(path, object, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		code int
+		want []string // in stdout and stderr
+	}{
+		{"run --hip-object PORT --op rope_i,softmax --dtype f16 --counters", exitOK, []string{
+			"kernels of hip[port.hsaco]@gfx1030: " + path, "missing: port.hsaco has no softmax_f16", "0 FAIL", "11 cases found theirs loaded"}},
+		{"run --hip-object PORT --op softmax --dtype f16", exitNone, []string{"nothing was compared"}},
+		{"run --hip-object PORT --op rope_i,softmax --dtype f16 --require all", exitFail, []string{"REQUIRED"}},
+		{"run --hip-object PORT --op rope_i --dtype f16 --vs hip@gfx90a", exitOK, []string{"hip[port.hsaco]@gfx1030  hip@gfx90a"}},
+		{"run --hip-object PORT --op rope_i --target hip@gfx90a", exitError, []string{"port.hsaco has code for gfx1030 and none for gfx90a"}},
+		{"run --hip-object PORT --hip-object PORT --op rope_i", exitError, []string{"files must have different names"}},
+		{"run --op rope_i -D X=1", exitError, []string{"none is given"}},
+		{"run --hip-object /no/such --op rope_i", exitError, []string{"reading /no/such: no such file"}},
+		{"bench rope_i --dtype f16 --hip-object PORT --size small", exitOK, []string{"hip[port.hsaco]@gfx1030", "no time: interpreted"}},
+	} {
+		var o, e bytes.Buffer
+		code := run(append(strings.Fields(strings.ReplaceAll(c.args, "PORT", path)), "-q"), strings.NewReader(""), &o, &e)
+		all := o.String() + e.String()
+		for _, want := range c.want {
+			if !strings.Contains(all, want) {
+				t.Errorf("%s: no %q in\n%s", c.args, want, all)
+			}
+		}
+		if code != c.code || strings.Count(e.String(), "\n") > 1 {
+			t.Errorf("%s: exit code %d, want %d\n%s", c.args, code, c.code, e.String())
+		}
+	}
+}
