@@ -2,6 +2,7 @@
 """Holds the times of paritycheck bench against Triton's do_bench and ncu.
 
     scripts/agreement.py PARITYCHECK [-o TABLE.md] [--limit 0.02]
+    scripts/agreement.py PARITYCHECK --graphs
 
 On a machine with an NVIDIA GPU, PyTorch, Triton and ncu. paritycheck bench
 times kernels and dumps their launches; this program makes the same
@@ -93,10 +94,12 @@ class Launch:
                 values.append(kind(a.get("value", 0)))
         self.values = values
         self.params = (ctypes.c_void_p * len(values))(*[ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in values])
-        self.stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
 
     def __call__(self):
+        import torch
+
         e = self.entry
+        self.stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
         r = self.cuda.lib.cuLaunchKernel(self.f, *e["grid"], *e["block"], e["shared"], self.stream, self.params, None)
         if r:
             raise RuntimeError(f"{e['case']}: cuLaunchKernel: CUresult {r}")
@@ -137,6 +140,32 @@ def do_bench(folders):
     return {e["case"]: triton.testing.do_bench(l, warmup=50, rep=300, return_mode="median") / 1e3 for e, l in launches(folders)}
 
 
+def graphs(folders, launches_each=200, replays=50):
+    """Seconds a launch when a CUDA graph of many replays, as PyTorch's do."""
+    import torch
+
+    times = {}
+    for e, launch in launches(folders):
+        stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                launch()
+        stream.synchronize()
+        with torch.cuda.graph(graph, stream=stream):
+            for _ in range(launches_each):
+                launch()
+        samples = []
+        for _ in range(replays):
+            a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            a.record()
+            graph.replay()
+            b.record()
+            b.synchronize()
+            samples.append(a.elapsed_time(b) / 1e3 / launches_each)
+        times[e["case"]] = statistics.median(samples)
+    return times
+
+
 def ncu(folders, times):
     entries = [e for _, e in entries_of(folders)]
     cmd = ["ncu", "--clock-control", "none", "--cache-control", "none", "--metrics", "gpu__time_duration.sum", "--csv", "--print-units", "base",
@@ -163,21 +192,30 @@ def main():
     p.add_argument("--times", type=int, default=12, help="launches under ncu of each kernel")
     p.add_argument("--sizes", default=",".join(SIZES))
     p.add_argument("--keep", help="write the runs of bench to this folder")
+    p.add_argument("--graphs", action="store_true", help="compare batches of small launches with CUDA graphs in place of all that")
     p.add_argument("--replay", nargs="+", help=argparse.SUPPRESS)
     args = p.parse_args()
     if args.replay:
         return replay(args.replay, args.times)
 
+    sizes = "small" if args.graphs else args.sizes
     with tempfile.TemporaryDirectory() as tmp:
         folders, results = [], {}
         for i, (op, dtypes) in enumerate(PAIRS):
             folder = os.path.join(tmp, str(i))
             run = os.path.join(args.keep or tmp, f"bench-{op}.json")
-            subprocess.run([args.paritycheck, "bench", op, "--dtype", dtypes, "--size", args.sizes, "--target", "cuda@cuda:0",
+            subprocess.run([args.paritycheck, "bench", op, "--dtype", dtypes, "--size", sizes, "--target", "cuda@cuda:0",
                             "-q", "--dump", folder, "-o", run, "--noise", "0.2"], check=True, stdout=subprocess.DEVNULL)
             with open(run) as f:
                 results.update({r["case"]: r for r in json.load(f)["results"] if r.get("timing")})
             folders.append(folder)
+        if args.graphs:
+            replayed = graphs(folders)
+            print("| op | dtype | batch, µs | CUDA graph, µs | |\n|---|---|--:|--:|--:|")
+            for c, r in results.items():
+                ours = r["timing"]["batch_median_s"]
+                print(f"| {r['op']} | {r['dtype']} | {ours*1e6:.2f} | {replayed[c]*1e6:.2f} | {ours/replayed[c]-1:+.1%} |")
+            return
         triton, profiled = do_bench(folders), ncu(folders, args.times)
     rows = [(r["op"], r["dtype"], r["size"], r["timing"]["median_s"], triton[c], profiled[c]) for c, r in results.items()]
 

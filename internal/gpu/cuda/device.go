@@ -315,10 +315,8 @@ func (d *device) queue(l *launch, stream uintptr) error {
 		}
 		k.shared = l.cfg.Shared
 	}
-	g, b := l.cfg.Grid, l.cfg.Block
-	r := result(clib.Call(d.api.cuLaunchKernel, k.handle,
-		uintptr(g.X), uintptr(g.Y), uintptr(g.Z), uintptr(b.X), uintptr(b.Y), uintptr(b.Z),
-		uintptr(l.cfg.Shared), stream, 0, l.params.extra()))
+	l.call[streamArg] = stream
+	r := result(clib.Call(d.api.cuLaunchKernel, l.call[:]...))
 	if r == _CUDA_SUCCESS {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/paritycheck/paritycheck/internal/gpu"
+	"github.com/paritycheck/paritycheck/internal/gpu/clib"
 	"github.com/paritycheck/paritycheck/internal/gpu/gputest"
 )
 
@@ -432,4 +433,66 @@ func FuzzCheckImage(f *testing.F) {
 	f.Add(gputest.StubPTX("k"))
 	f.Add([]byte("\x50\xed\x55\xba\x01\x00\x10\x00\x04\x00\x00\x00\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, image []byte) { checkImage(image) })
+}
+
+// BenchmarkLaunch is what a prepared launch costs the host, with the stub
+// driver's own work on a kernel of one addition: Queue as it is timed, C the
+// bare call of the C function.
+func BenchmarkLaunch(b *testing.B) {
+	b.Setenv("STUB_FAULTS", "")
+	h := stub(b)
+	dev, err := h.Open()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer dev.Close()
+	image, err := h.Image(dev)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, err := dev.Load(image)
+	if err != nil {
+		b.Fatal(err)
+	}
+	k, err := m.Kernel("pc_count")
+	if err != nil {
+		b.Fatal(err)
+	}
+	buf, err := dev.Alloc("count", 4)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var args gpu.Args
+	args.Ptr(buf)
+	d := dev.(*device)
+	l, err := d.Prepare(k, gpu.LaunchConfig{Grid: gpu.Dim3{X: 1, Y: 1, Z: 1}, Block: gpu.Dim3{X: 1, Y: 1, Z: 1}}, args.Bytes())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Free()
+	for _, c := range []struct {
+		name string
+		call func(q gpu.Queue) error
+	}{
+		{"Queue", func(q gpu.Queue) error { return q.Launch(l) }},
+		{"C", func(gpu.Queue) error {
+			clib.Call(d.api.cuLaunchKernel, l.(*launch).call[:]...)
+			return nil
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			err := dev.(gpu.Timer).Enqueue(b.Context(), func(q gpu.Queue) error {
+				for b.Loop() {
+					if err := c.call(q); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
 }

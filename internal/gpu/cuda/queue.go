@@ -28,11 +28,24 @@ type launch struct {
 	cfg    gpu.LaunchConfig
 	args   []byte
 	params *params // pinned
+	call   [11]uintptr
 }
 
+// streamArg is the place of the stream in launch.call.
+const streamArg = 8
+
 func (l *launch) Kernel() gpu.Kernel { return l.kernel }
-func (l *launch) pin()               { l.params = newParams(l.args) }
-func (l *launch) Free()              { l.params.unpin() }
+
+// pin fixes the arguments in memory and makes those of cuLaunchKernel.
+func (l *launch) pin() {
+	l.params = newParams(l.args)
+	g, b := l.cfg.Grid, l.cfg.Block
+	l.call = [...]uintptr{
+		l.kernel.handle, uintptr(g.X), uintptr(g.Y), uintptr(g.Z), uintptr(b.X), uintptr(b.Y), uintptr(b.Z),
+		uintptr(l.cfg.Shared), 0, 0, l.params.extra(),
+	}
+}
+func (l *launch) Free() { l.params.unpin() }
 
 // Prepare implements gpu.Timer.
 func (d *device) Prepare(k gpu.Kernel, cfg gpu.LaunchConfig, args []byte) (gpu.Launch, error) {

@@ -227,10 +227,8 @@ func (d *device) queue(l *launch, stream uintptr) error {
 	if k.mod.closed {
 		return errModuleClosed
 	}
-	g, b := l.cfg.Grid, l.cfg.Block
-	r := result(clib.Call(d.api.hipModuleLaunchKernel, k.handle,
-		uintptr(g.X), uintptr(g.Y), uintptr(g.Z), uintptr(b.X), uintptr(b.Y), uintptr(b.Z),
-		uintptr(l.cfg.Shared), stream, 0, l.params.extra()))
+	l.call[streamArg] = stream
+	r := result(clib.Call(d.api.hipModuleLaunchKernel, l.call[:]...))
 	if r == _hipSuccess {
 		return nil
 	}
