@@ -357,3 +357,20 @@ func TestGPUInUse(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A kernel that crashes when it is timed, having passed, fails; what is
+// timed after it is.
+func TestTimedFault(t *testing.T) {
+	s := newStubRun(t, "neg,sqr,add", "cuda@cuda:0")
+	// Two launches are those that are judged.
+	code, out := s.run("cuLaunchKernel@usqr_f32:3:segv", "-q", "--time", "--case", "n=1024,*", "--case", "a=3,b=7,c=11,layout=contiguous+row", "-o", "got.json")
+	if code != exitFail {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	for _, r := range s.results("got.json") {
+		if bad := r.Op == "sqr"; bad != (r.Status == compare.Fail) || bad == (len(r.Samples) > 0) ||
+			bad && r.Fault != "kernel usqr_f32: the process that drives cuda:0 ended during queue launch: signal: segmentation fault" {
+			t.Errorf("%s: %s with %d samples, %q", r.Case, r.Status, len(r.Samples), r.Fault)
+		}
+	}
+}

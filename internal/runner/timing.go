@@ -211,7 +211,23 @@ func (t *timer) open(ctx context.Context) {
 	if t.flush, t.err = t.clock.Alloc("flush", size); t.err != nil {
 		return
 	}
-	t.info.Copy, t.err = t.copyRate(ctx)
+	if t.info.Copy == nil { // not after a loss
+		t.info.Copy, t.err = t.copyRate(ctx)
+	}
+}
+
+// recover opens the device again where a kernel lost it and that helps: the
+// fault is that kernel's alone.
+func (t *timer) recover(ctx context.Context) {
+	if t.session == nil || t.session.lost == nil || !t.target.Reopens {
+		return
+	}
+	for family, sum := range t.session.images {
+		t.info.Images[family] = sum
+	}
+	t.close()
+	t.session, t.flush = nil, nil
+	t.open(ctx)
 }
 
 func (t *timer) close() {
@@ -241,6 +257,7 @@ func (t *timer) run(ctx context.Context, job *Job, bind func() *ops.Problem) (Re
 		Op: c.Op.Name, Family: c.Op.Family, Kernel: c.Op.Kernel(c.Variant), DType: c.Variant.String(),
 		Case: c.Name(), Class: c.Class, Target: t.target.Name, Size: job.Size, Status: compare.Unverified,
 	}
+	t.recover(ctx)
 	if t.err != nil {
 		r.Skipped = t.err.Error()
 		return r, true

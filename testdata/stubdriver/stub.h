@@ -101,6 +101,16 @@ static void scribble(void) {
 	}
 }
 
+// count counts calls of a function, or launches of a kernel.
+static long count(const char *name) {
+	static struct { const char *name; long calls; } counts[128];
+	for (int i = 0; i < 128; i++) {
+		if (!counts[i].name) counts[i].name = name;
+		if (!strcmp(counts[i].name, name)) return ++counts[i].calls;
+	}
+	return 0;
+}
+
 // enter logs and counts a call of function, which is called for kernel
 // where it is not null, and does what STUB_FAULTS has for it. Its result is
 // what the call returns at once, or OK to go on.
@@ -111,28 +121,22 @@ static int enter(const char *function, const char *kernel) {
 		FILE *f = fopen(log, "a");
 		if (f) fprintf(f, "%s\n", function), fclose(f);
 	}
-	static struct { const char *name; long calls; } counts[64];
-	long call = 0;
-	for (int i = 0; i < 64; i++) {
-		if (!counts[i].name) counts[i].name = function;
-		if (!strcmp(counts[i].name, function)) {
-			call = ++counts[i].calls;
-			break;
-		}
-	}
+	long call = count(function), of_kernel = launch ? count(kernel) : 0;
 	const char *s = getenv("STUB_FAULTS");
 	size_t len = strlen(function);
 	for (; s && *s; s = strchr(s, ','), s = s ? s + 1 : NULL) {
 		if (strncmp(s, function, len)) continue;
 		const char *n = s + len;
+		long nth = call;
 		if (*n == '@') {
 			size_t k = launch ? strlen(kernel) : 0;
 			if (!launch || strncmp(n + 1, kernel, k)) continue;
 			n += 1 + k;
+			nth = of_kernel;
 		}
 		if (*n++ != ':') continue;
 		const char *action = strchr(n, ':');
-		if (!action || (*n != '*' && atol(n) != call)) continue;
+		if (!action || (*n != '*' && atol(n) != nth)) continue;
 		action++;
 		if (!strncmp(action, "sleep=", 6)) { usleep(1000 * atoi(action + 6)); continue; }
 		if (!once()) continue;

@@ -64,11 +64,14 @@ func (d *timedDevice) Enqueue(ctx context.Context, f func(q gpu.Queue) error) er
 	}
 	ferr := f(q)
 	_, err := q.call(request{Call: callDequeue})
-	if ferr == nil || errors.Is(ferr, err) {
-		return err
+	if f, ok := errors.AsType[*gpu.Fault](ferr); ok {
+		return f // what comes after it tells that the device is lost
 	}
-	if _, ok := errors.AsType[*gpu.Fault](ferr); ok {
-		return ferr // the end of the queue tells it once more
+	switch {
+	case ferr == nil:
+		return err
+	case err == nil || errors.Is(ferr, err):
+		return ferr
 	}
 	return errors.Join(ferr, err)
 }
