@@ -262,13 +262,25 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// TestPermute has ds_permute_b32 and ds_bpermute_b32.
+// TestPermute has ds_permute_b32 and ds_bpermute_b32. A wave64 of gfx10 and
+// gfx11 permutes within its halves.
 func TestPermute(t *testing.T) {
 	for _, arch := range allArchs {
 		for _, name := range []string{"ds_permute_b32", "ds_bpermute_b32"} {
 			for seed := range uint64(24) {
 				op, _ := findOp(arch, name)
 				b, r := laneBench(t, arch, seed)
+				group := b.w.n
+				if arch != isa.GFX90A && seed >= 16 {
+					b.w.n, b.w.full = 64, ^uint64(0)
+					b.c.wave = 64
+					b.w.exec = r.Uint64()
+					for _, v := range []int{memAddr, memData, memDst} {
+						for i := range 64 {
+							b.v(v)[i] = r.Uint32()
+						}
+					}
+				}
 				offset := 4 * uint32(seed%5)
 				if seed%4 == 0 { // neighbours
 					for i := range b.w.n {
@@ -282,7 +294,9 @@ func TestPermute(t *testing.T) {
 				words := dsWords(arch, op, offset)
 				before := append([]lanes(nil), b.w.rows...)
 				b.run(decoded(t, arch, name, words...))
-				lane := func(i int) int { return int((before[firstVGPR+memAddr][i] + offset) / 4 % uint32(b.w.n)) }
+				lane := func(i int) int {
+					return i/group*group + int((before[firstVGPR+memAddr][i]+offset)/4%uint32(group))
+				}
 				b.expect(name, before, func(v, i int) uint32 {
 					if v != memDst || b.w.exec>>i&1 == 0 {
 						return before[firstVGPR+v][i]

@@ -136,6 +136,9 @@ func (c *compiler) shadowSource(in *isa.Inst, o *op, i int) {
 	case srcRow:
 		p := partRow{base.reg, true, true}
 		half := s.Type == isa.F16 || s.Type == isa.I16 || s.Type == isa.BF16 || onlyHalves(in, i)
+		if in.Name == "v_sat_pk_u8_i16" { // packs two halves
+			half = false
+		}
 		switch {
 		case in.Form == isa.SDWA && i < 2:
 			switch [2]isa.Sel{in.SDWA.Src0, in.SDWA.Src1}[i] {

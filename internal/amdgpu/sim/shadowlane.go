@@ -29,6 +29,9 @@ func shadowReadLane(w *wave, o *op) {
 }
 
 func shadowWriteLane(w *wave, o *op) {
+	if n := uint64(w.n - 1); w.scalarBits(&o.src[1])&n != n {
+		w.g.uninit(w, o, w.firstLane(), "address", "sgpr", "a lane is chosen by a value that nobody wrote")
+	}
 	lane := uint64(1) << (w.s32(&o.src[1]) & uint32(w.n-1))
 	d := uint32(w.scalarBits(&o.src[0]))
 	var h halves
