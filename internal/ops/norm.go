@@ -94,7 +94,8 @@ func normCases(o *Op, v Variant, level Level) []Case {
 		{1, 1023, 0, "normal"},
 		{1, 1024, 3, "normal"},
 		{2, 1025, 1, "normal"},
-		{5, 65, 0, "eps"}, // eps decides the result
+		{5, 65, 0, "eps"},     // eps decides the result
+		{3, 65, 0, "tinyeps"}, // and is another
 		{5, 65, 3, "outlier"},
 		{1, 1025, 0, "outlier"}, // in the last column
 		{5, 64, 3, "constant"},

@@ -147,6 +147,9 @@ func fastCases(o *Op, v Variant, level Level) []Case {
 	}
 	if isArg(o) {
 		picks = append(picks, pick{5, 2100, "rows", "ties"}) // past a block
+		if v.T == tensor.F32 || level == Thorough {
+			picks = append(picks, pick{1, 66000, "rows", "last"}) // an index of more than 16 bits
+		}
 	} else {
 		picks = append(picks, pick{3, 66, "middle", "normal"})
 	}
@@ -313,7 +316,7 @@ func reduceRows(d tensor.DType, r *Rand, c *Case, out, n int) *tensor.Tensor {
 				t.SetBits(i, 7-total)
 			}
 			total += t.Bits(i)
-			if c.Class == "negative" && i%n == n-1 { // the extreme is last
+			if (c.Class == "negative" || c.Class == "last") && i%n == n-1 { // the extreme
 				v := decoy(d, least)
 				t.SetBits(i, map[bool]uint64{true: v + uint64(i/n), false: v - uint64(i/n)}[least])
 			}
@@ -357,6 +360,17 @@ func reduceRows(d tensor.DType, r *Rand, c *Case, out, n int) *tensor.Tensor {
 			sign = 1
 		}
 		return generate(d, shape, func(int) float64 { return float64(sign * (1 + r.Float64())) })
+	case "last":
+		best := 100.0
+		if c.Op.Name == "fast_argmin" {
+			best = -best
+		}
+		return generate(d, shape, func(i int) float64 {
+			if i%n == n-1 {
+				return best
+			}
+			return r.Normal()
+		})
 	case "same":
 		return generate(d, shape, func(i int) float64 { return 0.1 * float64(i/n+1) })
 	case "ones":

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	tellSeeds    = flag.Int("tell-seeds", 2, "TestCasesCanTell looks at the cases of seeds 1 to `n`")
+	tellSeeds    = flag.Int("tell-seeds", 1, "TestCasesCanTell looks at the cases of seeds 1 to `n`")
 	tellThorough = flag.Bool("tell-thorough", false, "TestCasesCanTell looks at the thorough cases")
 )
 

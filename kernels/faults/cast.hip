@@ -12,6 +12,7 @@ enum Fault {
   nan_lost,      // rounding carries a NaN's bits over
   saturated,     // past the largest: that, not infinity or the low bits
   ftz,           // subnormals flushed
+  ftz_source,    // subnormals of the source read as 0
   to_nearest,    // rounded where it must be truncated
   floored,       // rounded down where it must be truncated
   by_float,      // by way of float
@@ -82,10 +83,14 @@ template <Fault F, typename S, typename T> struct Cast {
       return static_cast<T>(x < 0 ? 0 : x > 255 ? 255 : x);
     else if constexpr (F == ftz)
       return flush(static_cast<T>(x));
+    else if constexpr (F == ftz_source)
+      return fabsf(static_cast<float>(x)) < 6.103515625e-5f ? 0 * x : x;
     else if constexpr (F == truncated)
       return static_cast<T>(static_cast<float>(x) > x
                                 ? nextafterf(static_cast<float>(x), 0)
                                 : static_cast<float>(x));
+    else if constexpr (F == twice)
+      return static_cast<T>(static_cast<double>(x));
     else if constexpr (F == bits_kept) {
       union {
         S from;
@@ -135,6 +140,9 @@ CAST(f64, f32, ftz)
 CAST(f64, f32, truncated)
 CAST(u32, f32, twin)
 CAST(u32, f32, by_int)
+CAST(i64, f32, twin)
+CAST(i64, f32, twice)
+CAST(i64, f32, by_int)
 CAST(u32, f64, twin)
 CAST(u32, f64, by_float)
 CAST(u32, f64, by_int)
@@ -150,6 +158,14 @@ CAST(f32, u32, to_nearest)
 CAST(f32, u32, bits_kept)
 CAST(f32, u8, twin)
 CAST(f32, u8, to_nearest)
+CAST(f64, u32, twin)
+CAST(f64, u32, by_int)
+CAST(f64, u32, by_float)
+CAST(f16, f32, twin)
+CAST(f16, f32, ftz_source)
+CAST(bf16, f16, twin)
+CAST(bf16, f16, truncated)
+CAST(bf16, f16, saturated)
 CAST(f64, i64, twin)
 CAST(f64, i64, by_float)
 CAST(i64, u8, twin)

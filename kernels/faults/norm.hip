@@ -9,6 +9,9 @@ enum Fault {
   eps_dropped,
   eps_outside,       // added to the root
   eps_in_sum,        // added to the sum, before the division
+  eps_constant,      // 1e-5, whatever the parameter
+  eps_least,         // max(variance, eps): a floor, not a sum
+  root_of_half,      // the scale rounded to f16
   n_less_one,        // variance of a sample
   by_block,          // divided by the threads of a block, not by the columns
   no_root,           // scaled by the variance
@@ -81,6 +84,12 @@ template <Fault F>
 __device__ inline float scale_of(float squares, int n, int threads, float eps) {
   float by = F == n_less_one ? n - 1 : F == by_block ? threads : n;
   switch (F) {
+  case eps_constant:
+    return rsqrtf(squares / by + 1e-5f);
+  case eps_least:
+    return rsqrtf(fmaxf(squares / by, eps));
+  case root_of_half:
+    return static_cast<f16>(rsqrtf(squares / by + eps));
   case eps_dropped:
     return rsqrtf(squares / by);
   case eps_outside:
@@ -183,6 +192,9 @@ RMS(f32, twin)
 RMS(f32, eps_dropped)
 RMS(f32, eps_outside)
 RMS(f32, eps_in_sum)
+RMS(f32, eps_constant)
+RMS(f32, eps_least)
+RMS(f32, root_of_half)
 RMS(f32, by_block)
 RMS(f32, no_root)
 RMS(f32, alpha_ignored)
@@ -209,6 +221,8 @@ RMS(bf16, truncated)
 LAYER(f32, twin)
 LAYER(f32, eps_outside)
 LAYER(f32, eps_dropped)
+LAYER(f32, eps_constant)
+LAYER(f32, eps_least)
 LAYER(f32, n_less_one)
 LAYER(f32, mean_kept)
 LAYER(f32, about_zero)

@@ -24,6 +24,8 @@ enum Fault {
   single,         // f64 by way of float
   truncated,      // low half of the float cut off at the store
   wide_u8,        // u8 sums that stop at 255
+  index_u16,      // indices of 16 bits
+  by_float,       // integers added in float
   // In the walk.
   strides_ignored, // a strided source read as if contiguous
   row_ignored,     // the first row for all
@@ -144,7 +146,9 @@ __device__ inline void fast_sum(size_t numel, size_t each, size_t num_dims,
     }
   } else {
     walk<F>(numel, each, num_dims, info, src, [&](T x, size_t) {
-      if constexpr (F == single)
+      if constexpr (F == by_float)
+        sum = static_cast<A>(static_cast<float>(sum) + static_cast<float>(x));
+      else if constexpr (F == single)
         sum = static_cast<float>(sum) + static_cast<float>(x);
       else if constexpr (F == by_int)
         sum = static_cast<i32>(sum) + static_cast<i32>(x);
@@ -208,6 +212,43 @@ __device__ inline void fast_max(size_t numel, size_t each, size_t num_dims,
     dst[blockIdx.x] = narrow<T>(best);
 }
 
+// A minimum is the maximum's mirror image, with its own first value.
+template <Fault F, typename T>
+__device__ inline void fast_min(size_t numel, size_t each, size_t num_dims,
+                                const size_t *info, const T *src, T *dst) {
+  typedef lane_type<T> A;
+  __shared__ A shared[1024];
+  A best;
+  if constexpr (F == max_zero || F == past_threads)
+    best = 0;
+  else if constexpr (F == max_finite)
+    best = A(3.402823466e38f);
+  else if constexpr (A(0.5) != A(0))
+    best = infinity<A>();
+  else if constexpr (sizeof(T) == 8)
+    best = 0x7fffffffffffffff;
+  else
+    best = T(-1);
+  auto less = [](A a, A b) {
+    if constexpr (F == signed_max)
+      return static_cast<i32>(b) < static_cast<i32>(a) ? b : a;
+    else if constexpr (F == as_float)
+      return static_cast<float>(b) < static_cast<float>(a) ? b : a;
+    else if constexpr (sizeof(T) == 2)
+      return F != nan_dropped && (a != a || b != b) ? a + b : fminf(a, b);
+    else if constexpr (F == nan_kept)
+      return a != a || b != b ? a + b : b < a ? b : a;
+    else
+      return b < a || a != a ? b : a;
+  };
+  walk<F>(numel, each, num_dims, info, src, [&](T x, size_t) {
+    best = less(best, static_cast<A>(widen(x)));
+  });
+  best = tree<F>(best, shared, less);
+  if (thread_rank() == 0 || F == second_output)
+    dst[blockIdx.x] = narrow<T>(best);
+}
+
 template <typename A> struct At {
   A value;
   u32 index;
@@ -248,7 +289,7 @@ __device__ inline void fast_argmax(size_t numel, size_t each, size_t num_dims,
   best = tree<F>(best, shared,
                  [](At<A> a, At<A> b) { return better<F>(b, a) ? b : a; });
   if (thread_rank() == 0 || F == second_output)
-    dst[blockIdx.x] = best.index;
+    dst[blockIdx.x] = F == index_u16 ? best.index & 0xffff : best.index;
 }
 
 // Half types are added in their word of 32 bits.
@@ -299,6 +340,10 @@ __device__ inline void sum(size_t numel, size_t num_dims, size_t num_sum_dims,
         from += rest % info[d] * strides[num_dims - 1 - d];
     }
     T x = inp[from];
+    if constexpr (F == single)
+      x = static_cast<float>(x);
+    if constexpr (F == by_float)
+      x = static_cast<T>(static_cast<float>(x));
     if (F == plain_add)
       out[to] = narrow<T>(widen(out[to]) + widen(x));
     else if (F == overwrite)
@@ -316,6 +361,7 @@ __device__ inline void sum(size_t numel, size_t num_dims, size_t num_sum_dims,
   }
 #define FAST_SUM(T, F) FAST(fast_sum, T, T, F)
 #define FAST_MAX(T, F) FAST(fast_max, T, T, F)
+#define FAST_MIN(T, F) FAST(fast_min, T, T, F)
 #define FAST_ARGMAX(T, F) FAST(fast_argmax, T, u32, F)
 #define SUM(T, F)                                                              \
   extern "C" __global__ void sum_##T##__##F(                                   \
@@ -345,6 +391,8 @@ FAST_SUM(bf16, twin)
 FAST_SUM(bf16, truncated)
 FAST_SUM(i64, twin)
 FAST_SUM(i64, by_int)
+FAST_SUM(u32, twin)
+FAST_SUM(u32, by_float)
 FAST_SUM(u8, twin)
 FAST_SUM(u8, wide_u8)
 
@@ -371,6 +419,24 @@ FAST_ARGMAX(f32, max_zero)
 FAST_ARGMAX(f32, unset_index)
 FAST_ARGMAX(f32, nan_dropped)
 FAST_ARGMAX(f32, stop_at_2)
+FAST_ARGMAX(f32, index_u16)
+
+FAST_MIN(f32, twin)
+FAST_MIN(f32, max_zero)
+FAST_MIN(f32, max_finite)
+FAST_MIN(f32, nan_kept)
+FAST_MIN(f32, past_threads)
+FAST_MIN(f32, stop_at_2)
+FAST_MIN(f32, strides_ignored)
+FAST_MIN(f16, twin)
+FAST_MIN(f16, nan_dropped)
+FAST_MIN(bf16, twin)
+FAST_MIN(bf16, nan_dropped)
+FAST_MIN(u32, twin)
+FAST_MIN(u32, signed_max)
+FAST_MIN(i64, twin)
+FAST_MIN(i64, max_zero)
+FAST_MIN(i64, as_float)
 
 SUM(f32, twin)
 SUM(f32, plain_add)
@@ -381,6 +447,10 @@ SUM(f32, strides_ignored)
 SUM(f32, one_past)
 SUM(f32, dims_inner)
 SUM(f32, strides_reversed)
+SUM(u32, twin)
+SUM(u32, by_float)
+SUM(f64, twin)
+SUM(f64, single)
 SUM(f16, twin)
 SUM(f16, truncated)
 SUM(f16, no_retry)
