@@ -98,6 +98,10 @@ func (w *wave) crossDefine(o *op, row int32, source func(i int) int) {
 		return
 	}
 	s := w.shadow.v[row]
+	if (s.lo&s.hi)&w.exec == w.exec {
+		w.setShadow(o.final, allDefined, w.exec)
+		return
+	}
 	var d halves
 	for m := w.exec; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m) & 63

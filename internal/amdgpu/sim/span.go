@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/paritycheck/paritycheck/internal/amdgpu/arith"
 	"github.com/paritycheck/paritycheck/internal/amdgpu/isa"
 )
 
@@ -39,6 +40,9 @@ type span struct {
 	rows, setRows       []partRow
 	scalars, setScalars []int32
 	scc, setSCC         bool
+
+	trans bool // needs correctly rounded transcendental instructions
+	last  *op  // a branch that ends the span, beyond its uops
 }
 
 // maxSpan bounds a span, so that schedules that preempt often see some.
@@ -74,28 +78,36 @@ type vectorForm struct {
 	form string
 	swap bool // the first two sources change places
 	acc  bool // the destination is the third source
-	mode byte // 'f' or 'h' where results need the default mode of f32, of f16 too
+	mode byte // 'f' or 'h' where results need the default mode of f32, of f16 and f64 too, 't' the exact model
 
 	operands int
-	wide     int       // one plus the operand that is a pair
+	wide     int       // one plus the operand that is a pair, or allWide
 	codes    [8]uint16 // numbers of the forms, by which operands are scalars
 }
+
+const allWide = 4
 
 // vectorForms are the vector instructions that have forms.
 var vectorForms = vectorFormTable()
 
 func vectorFormTable() map[string]vectorForm {
 	t := map[string]vectorForm{
-		"v_cvt_f32_i32": {form: "cvtF32I32", mode: 'f'},
-		"v_cvt_f32_u32": {form: "cvtF32U32", mode: 'f'},
-		"v_cvt_i32_f32": {form: "cvtI32F32"},
-		"v_cvt_u32_f32": {form: "cvtU32F32"},
-		"v_rndne_f32":   {form: "rndne", mode: 'f'},
-		"v_floor_f32":   {form: "floor", mode: 'f'},
-		"v_ceil_f32":    {form: "ceil", mode: 'f'},
-		"v_trunc_f32":   {form: "trunc", mode: 'f'},
-		"v_cvt_f32_f16": {form: "wideF16", mode: 'h'},
-		"v_cvt_f16_f32": {form: "narrowF32", mode: 'h'},
+		"v_cvt_f32_i32":   {form: "cvtF32I32", mode: 'f'},
+		"v_cvt_f32_u32":   {form: "cvtF32U32", mode: 'f'},
+		"v_cvt_i32_f32":   {form: "cvtI32F32"},
+		"v_cvt_u32_f32":   {form: "cvtU32F32"},
+		"v_rndne_f32":     {form: "rndne", mode: 'f'},
+		"v_floor_f32":     {form: "floor", mode: 'f'},
+		"v_ceil_f32":      {form: "ceil", mode: 'f'},
+		"v_trunc_f32":     {form: "trunc", mode: 'f'},
+		"v_rcp_f32":       {form: "rcp", mode: 't'},
+		"v_rcp_iflag_f32": {form: "rcp"},
+		"v_add_f64":       {form: "addF64", mode: 'h'},
+		"v_mul_f64":       {form: "mulF64", mode: 'h'},
+		"v_fma_f64":       {form: "fmaF64", mode: 'h'},
+		"v_fmac_f64":      {form: "fmaF64", mode: 'h', acc: true},
+		"v_cvt_f32_f16":   {form: "wideF16", mode: 'h'},
+		"v_cvt_f16_f32":   {form: "narrowF32", mode: 'h'},
 
 		"v_add_f32":    {form: "addF32", mode: 'f'},
 		"v_sub_f32":    {form: "subF32", mode: 'f'},
@@ -144,7 +156,15 @@ func vectorFormTable() map[string]vectorForm {
 		t["v_cmp_"+p+"_u32"] = vectorForm{form: p + "U32"}
 		t["v_cmp_"+p+"_i32"] = vectorForm{form: p + "I32"}
 	}
-	t["v_cmp_eq_i32"], t["v_cmp_ne_i32"] = t["v_cmp_eq_u32"], t["v_cmp_ne_u32"]
+	for _, p := range []string{"lt", "le", "gt", "ge"} {
+		t["v_cmp_"+p+"_u64"] = vectorForm{form: p + "U64"}
+		t["v_cmp_"+p+"_i64"] = vectorForm{form: p + "I64"}
+	}
+	for _, p := range []string{"eq", "ne"} {
+		t["v_cmp_"+p+"_i32"] = vectorForm{form: p + "U32"}
+		t["v_cmp_"+p+"_u64"] = vectorForm{form: p + "U64"}
+		t["v_cmp_"+p+"_i64"] = vectorForm{form: p + "U64"}
+	}
 	for _, p := range []string{"lt", "eq", "le", "gt", "lg", "ge", "o", "u", "nge", "nlg", "ngt", "nle", "neq", "nlt"} {
 		t["v_cmp_"+p+"_f32"] = vectorForm{form: p + "F32", mode: 'f'}
 	}
@@ -155,6 +175,9 @@ func vectorFormTable() map[string]vectorForm {
 			f.wide = 2
 		case "madU64":
 			f.wide = 3
+		}
+		if strings.HasSuffix(name, "64") && f.wide == 0 {
+			f.wide = allWide
 		}
 		for k := range 1 << f.operands {
 			kinds := []byte("RRR")[:f.operands]
@@ -181,6 +204,8 @@ var scalarForms = map[string]string{
 	"s_lshl_b32": "sLshl", "s_lshr_b32": "sLshr", "s_ashr_i32": "sAshr", "s_lshl_b64": "sLshl64", "s_lshr_b64": "sLshr64",
 	"s_cselect_b32": "sCselect", "s_cselect_b64": "sCselect64",
 	"s_cmp_eq_u32": "sCmpEq", "s_cmp_eq_i32": "sCmpEq", "s_cmp_lg_u32": "sCmpLg", "s_cmp_lg_i32": "sCmpLg",
+	"s_cmp_eq_u64": "sCmpEq64", "s_cmp_lg_u64": "sCmpLg64", "s_not_b32": "sNot", "s_not_b64": "sNot64",
+	"s_orn2_b32": "sOrn2", "s_or_not1_b32": "sOrn2", "s_orn2_b64": "sOrn264", "s_or_not1_b64": "sOrn264",
 	"s_cmp_gt_i32": "sCmpGtI", "s_cmp_ge_i32": "sCmpGeI", "s_cmp_lt_i32": "sCmpLtI", "s_cmp_le_i32": "sCmpLeI",
 	"s_cmp_gt_u32": "sCmpGtU", "s_cmp_ge_u32": "sCmpGeU", "s_cmp_lt_u32": "sCmpLtU", "s_cmp_le_u32": "sCmpLeU",
 }
@@ -227,11 +252,12 @@ type spanBuilder struct {
 	wave    int
 	vectors int
 	counted [numClasses]int64
+	closed  bool // by a branch, or by what writes exec
 }
 
 // finish ends the span, nil where it is not worth it.
 func (b *spanBuilder) finish(n int32) *span {
-	if b.vectors == 0 && len(b.uops) < 3 {
+	if b.vectors == 0 && len(b.uops) < 2 {
 		return nil
 	}
 	b.n = n
@@ -249,6 +275,9 @@ func (b *spanBuilder) add(o *op) bool {
 	uops, slow := len(b.uops), len(b.slow)
 	ok := false
 	switch {
+	case b.closed:
+	case o.class == classBranch:
+		ok = b.branch(o)
 	case idle[o.in.Name] && o.aux == nil:
 		ok = true
 	case o.dpp != nil || o.in.Form == isa.SDWA || o.aux != nil:
@@ -269,6 +298,36 @@ func (b *spanBuilder) add(o *op) bool {
 		b.valu++
 	}
 	return true
+}
+
+// branch takes a conditional or plain branch within the unit, whose handler
+// runs after the uops.
+func (b *spanBuilder) branch(o *op) bool {
+	if o.target < 0 {
+		return false
+	}
+	switch o.in.Name {
+	case "s_branch", "s_cbranch_execz", "s_cbranch_execnz":
+	case "s_cbranch_scc0", "s_cbranch_scc1":
+		b.scc = b.scc || !b.setSCC
+	case "s_cbranch_vccz", "s_cbranch_vccnz":
+		b.needScalar(regVCC, int32(b.wave/32))
+	default:
+		return false
+	}
+	b.last, b.closed = o, true
+	return true
+}
+
+// writesExec takes what writes exec, of width dwords from its reg-th on, after
+// which the span ends: the lanes that a span is counted for are those it
+// begins with.
+func (b *spanBuilder) writesExec(reg, width int32) (off int32, ok bool) {
+	if reg+width > int32(b.wave/32) {
+		return 0, false
+	}
+	b.closed = true
+	return int32(unsafe.Offsetof(wave{}.exec)) + 4*reg, true
 }
 
 // dual takes both halves of a VOPD, in the order in which neither reads what
@@ -315,6 +374,14 @@ func (b *spanBuilder) vector(o *op) bool {
 	if rest, ok := strings.CutPrefix(name, "v_dual_"); ok {
 		name = "v_" + rest
 	}
+	cmpx := false
+	if rest, ok := strings.CutPrefix(name, "v_cmpx_"); ok {
+		name = "v_cmp_" + rest
+		cmpx = o.sd.kind == sdstSGPR // gfx9 writes both
+		if cmpx && b.wave != 64 {
+			return false
+		}
+	}
 	f, ok := vectorForms[name]
 	if !ok || o.mod.Clamp || o.mod.Omod != 0 || o.sh == nil || o.mod.OpSel != 0 && o.in.Enc != isa.VOP3P {
 		return false
@@ -324,7 +391,7 @@ func (b *spanBuilder) vector(o *op) bool {
 	var scalar [3]bool
 	var offs [3]int32
 	for ; n < f.operands && !(f.acc && n == 2); n++ {
-		if scalar[n], offs[n], ok = b.operand(&o.src[n], n, f.wide == n+1); !ok {
+		if scalar[n], offs[n], ok = b.operand(&o.src[n], n, f.wide == n+1 || f.wide == allWide); !ok {
 			return false
 		}
 		if f.wide == 2 && n == 1 && scalar[n] {
@@ -345,6 +412,9 @@ func (b *spanBuilder) vector(o *op) bool {
 		if !scalar[i] {
 			continue
 		}
+		if which != 0 && f.wide == allWide {
+			return false
+		}
 		if which != 0 {
 			b.emit(madeOperands.mov, uop{d: 256 * tmpSpan[i], a: offs[i]})
 			offs[i] = 256 * tmpSpan[i]
@@ -354,10 +424,16 @@ func (b *spanBuilder) vector(o *op) bool {
 	}
 	u.a, u.b, u.c = offs[0], offs[1], offs[2]
 	if o.sd.kind != sdstNone || strings.HasPrefix(name, "v_cmp_") {
-		if o.sd.kind != sdstSGPR {
+		switch o.sd.kind {
+		case sdstSGPR:
+			u.sd = scalarOffset(o.sd.reg)
+		case sdstExec:
+			if u.sd, ok = b.writesExec(0, int32(b.wave/32)); !ok || o.sd.reg != 0 {
+				return false
+			}
+		default:
 			return false
 		}
-		u.sd = scalarOffset(o.sd.reg)
 	} else if f.form == "madU64" || strings.HasSuffix(f.form, "Co") {
 		u.sd = int32(unsafe.Offsetof(wave{}.sink))
 	}
@@ -377,10 +453,16 @@ func (b *spanBuilder) vector(o *op) bool {
 		b.f32 = true
 	case 'f':
 		b.f32 = true
+	case 't':
+		b.trans = true
 	}
 	u.slow = int32(len(b.slow))
 	b.slow = append(b.slow, slowUop{op: o, next: int32(len(b.uops)) + 1})
 	b.emit(f.codes[which], u)
+	if cmpx {
+		off, _ := b.writesExec(0, 2)
+		b.uops = append(b.uops, uop{code: formCode(int(formNumbers["sMov64"])), a: u.sd, sd: off})
+	}
 	b.vectors++
 	b.needVector(o, u.m != 0)
 	return true
@@ -456,12 +538,14 @@ func (b *spanBuilder) operand(s *src, i int, wide bool) (scalar bool, off int32,
 		return false, 256 * s.reg, true
 	case srcSGPR:
 		return true, scalarOffset(s.reg), true
+	case srcExec:
+		return true, int32(unsafe.Offsetof(wave{}.exec)) + 4*s.reg, true
 	case srcConst:
 		off, ok = b.constant(s.x.imm, wide)
 		return true, off, ok
 	case srcMod:
 		x := s.x
-		if x.sel != isa.DWord || x.typ != isa.B32 {
+		if x.sel != isa.DWord || x.typ != isa.B32 || wide {
 			return false, 0, false
 		}
 		scalar, off, ok := b.operand(&x.base, i, false)
@@ -483,8 +567,13 @@ func (b *spanBuilder) scalar(o *op) bool {
 	default:
 		return false
 	}
-	form, ok := scalarForms[in.Name]
-	if !ok {
+	name, save := in.Name, false
+	if before, after, ok := strings.Cut(name, "_saveexec"); ok {
+		// The old exec goes to the destination, the combination to exec.
+		name, save = before+after, true
+	}
+	form, ok := scalarForms[name]
+	if !ok || save && (o.sd.kind != sdstSGPR || !strings.HasSuffix(form, "64") != (b.wave == 32)) {
 		return false
 	}
 	var u uop
@@ -504,11 +593,20 @@ func (b *spanBuilder) scalar(o *op) bool {
 		}
 	}
 	u.a, u.b = offs[0], offs[1]
+	if save {
+		return b.saveExec(o, form, u)
+	}
 	if !strings.HasPrefix(form, "sCmp") {
-		if o.sd.kind != sdstSGPR {
+		switch o.sd.kind {
+		case sdstSGPR:
+			u.sd = scalarOffset(o.sd.reg)
+		case sdstExec:
+			if u.sd, ok = b.writesExec(o.sd.reg, max(1, int32(o.sd.width))); !ok {
+				return false
+			}
+		default:
 			return false
 		}
-		u.sd = scalarOffset(o.sd.reg)
 	}
 	u.code = formCode(int(formNumbers[form]))
 	b.uops = append(b.uops, u)
@@ -530,6 +628,28 @@ func (b *spanBuilder) scalar(o *op) bool {
 	if o.sd.kind == sdstSGPR {
 		b.know(o.sd.reg, max(1, int32(o.sd.width)))
 	}
+	return true
+}
+
+// saveExec takes an instruction that combines u.a with exec and saves exec.
+func (b *spanBuilder) saveExec(o *op, form string, u uop) bool {
+	width := int32(b.wave / 32)
+	u.b, _ = b.writesExec(0, width)
+	u.sd = u.b
+	old := uop{code: formCode(int(formNumbers["sMov"])), a: u.b, sd: scalarOffset(o.sd.reg)}
+	if width == 2 {
+		old.code = formCode(int(formNumbers["sMov64"]))
+	}
+	// The source may be the destination.
+	tmp := uop{code: old.code, a: u.a, sd: int32(unsafe.Offsetof(wave{}.sink))}
+	u.a = tmp.sd
+	u.code = formCode(int(formNumbers[form]))
+	b.uops = append(b.uops, tmp, old, u)
+	if s := &o.src[0]; s.kind == srcSGPR {
+		b.needScalar(s.reg, width)
+	}
+	b.know(o.sd.reg, width)
+	b.setSCC = true
 	return true
 }
 
@@ -596,7 +716,7 @@ func (b *spanBuilder) know(reg, n int32) {
 // checks, an undefined register asks for one instruction after another.
 func (w *wave) runSpan(s *span) bool {
 	g := w.g
-	if s.f32 && !w.mode.Default32() || s.f16 && !w.mode.Default1664() {
+	if s.f32 && !w.mode.Default32() || s.f16 && !w.mode.Default1664() || s.trans && w.trans.Model != arith.CR {
 		return false
 	}
 	if g.checks && !w.defineSpan(s) {
@@ -621,6 +741,9 @@ func (w *wave) runSpan(s *span) bool {
 	for u := int32(0); ; {
 		runUops(&s.uops[u], w)
 		if w.stopped < 0 {
+			if s.last != nil {
+				s.last.run(w, s.last)
+			}
 			return true
 		}
 		slow := &s.slow[w.stopped]

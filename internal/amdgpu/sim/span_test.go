@@ -218,7 +218,7 @@ func TestForms(t *testing.T) {
 			wide = 2
 		}
 		in := &isa.Inst{Name: name, Enc: isa.SOP2, NSrc: 2}
-		if strings.HasPrefix(form, "sMov") {
+		if strings.HasPrefix(form, "sMov") || strings.HasPrefix(form, "sNot") {
 			in.NSrc = 1
 		}
 		for i := range in.Src {

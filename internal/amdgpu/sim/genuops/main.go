@@ -38,6 +38,7 @@ type form struct {
 	noD  bool   // no row is written
 
 	in    bool // {i} is the mask operand's quarter
+	wide  bool // all operands are pairs of rows or scalars, the high ones in {ah}, {bh}, {ch}; {p} to {s} are free too
 	wideB bool // operand b is a pair of rows, its high one in {c}
 	wideC bool // operand c is a pair of rows or scalars, its high one in {h}
 }
@@ -129,6 +130,15 @@ var forms = []form{
 	{name: "madU64", n: 3, wideC: true, pair: true, mask: true, init: odd + "; " + ones,
 		body: high + "; VPMULLD {b}, {a}, {t}; VPADDD {c}, {t}, {t}; VPCMPUD $1, {c}, {t}, K6; VPADDD {h}, {u}, {u}; VPCMPUD $1, {h}, {u}, {e}, K5; VPSUBD Z31, {u}, K6, {u}; VPTESTNMD {u}, {u}, K6, K6; KANDW {e}, K6, K6; KORW K6, K5, K5"},
 
+	f64("addF64", 2, "VADDPD"),
+	f64("mulF64", 2, "VMULPD"),
+	f64("fmaF64", 3, "VFMADD231PD"),
+
+	// The quotient is the correctly rounded one; what is or gives a subnormal,
+	// an infinity or a NaN is left to Go.
+	{name: "rcp", n: 1, init: "MOVL $0x3f800000, AX; VPBROADCASTD AX, Z31; MOVL $0x01000000, AX; VPBROADCASTD AX, Z30; MOVL $0x7d000000, AX; VPBROADCASTD AX, Z29; MOVL $0x7fffffff, AX; VPBROADCASTD AX, Z28",
+		body: "VPANDD Z28, {a}, {t}; VPSUBD Z30, {t}, {t}; VPCMPUD $5, Z29, {t}, {e}, K5; VDIVPS {a}, Z31, {t}", nan: "K5"},
+
 	// Carries.
 	{name: "addCo", n: 2, mask: true, body: "VPADDD {b}, {a}, {t}; VPCMPUD $1, {a}, {t}, {e}, K5"},
 	{name: "addcCo", n: 2, mask: true, in: true, init: ones,
@@ -139,7 +149,33 @@ var forms = []form{
 	{name: "cndmask", n: 2, in: true, body: "VPBLENDMD {b}, {a}, {i}, {t}"},
 }
 
+// f64 is a form of in, an instruction on packed doubles. It stops at results
+// that are no numbers, infinities with them.
+func f64(name string, n int, in string) form {
+	body := "VPUNPCKLDQ {ah}, {a}, {p}; VPUNPCKHDQ {ah}, {a}, {q}; VPUNPCKLDQ {bh}, {b}, {r}; VPUNPCKHDQ {bh}, {b}, {s}; "
+	if n == 3 {
+		body += "VPUNPCKLDQ {ch}, {c}, {a}; VPUNPCKHDQ {ch}, {c}, {ah}; " + in + " {r}, {p}, {a}; " + in + " {s}, {q}, {ah}; VSHUFPS $0x88, {ah}, {a}, {t}; VSHUFPS $0xdd, {ah}, {a}, {u}; "
+	} else {
+		body += in + " {r}, {p}, {p}; " + in + " {s}, {q}, {q}; VSHUFPS $0x88, {q}, {p}, {t}; VSHUFPS $0xdd, {q}, {p}, {u}; "
+	}
+	return form{name: name, n: n, wide: true, pair: true, nan: "K5",
+		init: "MOVL $0x7fffffff, AX; VPBROADCASTD AX, Z31; MOVL $0x7ff00000, AX; VPBROADCASTD AX, Z30",
+		body: body + "VPANDD Z31, {u}, {p}; VPCMPUD $5, Z30, {p}, {e}, K5"}
+}
+
 func init() {
+	for _, p := range []struct {
+		name     string
+		high, lo int // predicates of dwords
+	}{{"lt", 1, 1}, {"le", 1, 2}, {"gt", 6, 6}, {"ge", 6, 5}} {
+		for typ, in := range map[string]string{"U64": "VPCMPUD", "I64": "VPCMPD"} {
+			forms = append(forms, form{name: p.name + typ, n: 2, wide: true, mask: true, noD: true,
+				body: fmt.Sprintf("%s $%d, {bh}, {ah}, {e}, K5; VPCMPUD $0, {bh}, {ah}, {e}, K6; VPCMPUD $%d, {b}, {a}, K6, K6; KORW K6, K5, K5", in, p.high, p.lo)})
+		}
+	}
+	forms = append(forms,
+		form{name: "eqU64", n: 2, wide: true, mask: true, noD: true, body: "VPCMPUD $0, {bh}, {ah}, {e}, K5; VPCMPUD $0, {b}, {a}, K5, K5"},
+		form{name: "neU64", n: 2, wide: true, mask: true, noD: true, body: "VPCMPUD $4, {bh}, {ah}, {e}, K5; VPCMPUD $4, {b}, {a}, {e}, K6; KORW K6, K5, K5"})
 	for _, p := range []struct {
 		name string
 		pred int
@@ -200,6 +236,12 @@ var scalars = []struct{ name, body string }{
 	{"sCselect64", "MOVQ {a}, AX; MOVQ {b}, BX; CMPL {s}, $0; CMOVQEQ BX, AX; MOVQ AX, {d}"},
 	{"sCmpEq", "MOVL {a}, AX; CMPL AX, {b}; SETEQ BX; {scc}"},
 	{"sCmpLg", "MOVL {a}, AX; CMPL AX, {b}; SETNE BX; {scc}"},
+	{"sCmpEq64", "MOVQ {a}, AX; CMPQ AX, {b}; SETEQ BX; {scc}"},
+	{"sCmpLg64", "MOVQ {a}, AX; CMPQ AX, {b}; SETNE BX; {scc}"},
+	{"sNot", "MOVL {a}, AX; NOTL AX; MOVL AX, {d}; TESTL AX, AX; SETNE BX; {scc}"},
+	{"sNot64", "MOVQ {a}, AX; NOTQ AX; MOVQ AX, {d}; TESTQ AX, AX; SETNE BX; {scc}"},
+	{"sOrn2", "MOVL {b}, AX; NOTL AX; ORL {a}, AX; MOVL AX, {d}; SETNE BX; {scc}"},
+	{"sOrn264", "MOVQ {b}, AX; NOTQ AX; ORQ {a}, AX; MOVQ AX, {d}; SETNE BX; {scc}"},
 	{"sCmpGtI", "MOVL {a}, AX; CMPL AX, {b}; SETGT BX; {scc}"},
 	{"sCmpGeI", "MOVL {a}, AX; CMPL AX, {b}; SETGE BX; {scc}"},
 	{"sCmpLtI", "MOVL {a}, AX; CMPL AX, {b}; SETLT BX; {scc}"},
@@ -271,6 +313,10 @@ func (f *form) write(kind string, width int) {
 		}
 	}
 	for i := range f.n {
+		if f.wide {
+			p("MOVLQSX uop_%c(R8), %s", fields[i], regs[i])
+			continue
+		}
 		load(fields[i], regs[i], kind[i] == 'S', 4*i, false)
 	}
 	if f.wideB {
@@ -291,7 +337,21 @@ func (f *form) write(kind string, width int) {
 			in = "K7"
 		}
 		z := func(first int) string { return fmt.Sprintf("Z%d", first+q) }
-		lines(f.body, strings.NewReplacer("{a}", z(0), "{b}", z(4), "{c}", z(8), "{t}", z(12), "{yt}", fmt.Sprintf("Y%d", 12+q), "{u}", z(16), "{h}", z(20), "{e}", fmt.Sprintf("K%d", 1+q), "{i}", in))
+		if f.wide {
+			for i := range f.n {
+				for high := range 2 {
+					if kind[i] == 'S' {
+						p("VPBROADCASTD %d(R10)(%s*1), Z%d", 4*high, regs[i], 2*i+high)
+					} else {
+						p("VMOVDQU32 %d(R9)(%s*1), Z%d", 256*high+64*q, regs[i], 2*i+high)
+					}
+				}
+			}
+			lines(f.body, strings.NewReplacer("{a}", "Z0", "{ah}", "Z1", "{b}", "Z2", "{bh}", "Z3", "{c}", "Z4", "{ch}", "Z5",
+				"{p}", "Z6", "{q}", "Z7", "{r}", "Z8", "{s}", "Z9", "{t}", z(12), "{u}", z(16), "{e}", fmt.Sprintf("K%d", 1+q)))
+		} else {
+			lines(f.body, strings.NewReplacer("{a}", z(0), "{b}", z(4), "{c}", z(8), "{t}", z(12), "{yt}", fmt.Sprintf("Y%d", 12+q), "{u}", z(16), "{h}", z(20), "{e}", fmt.Sprintf("K%d", 1+q), "{i}", in))
+		}
 		switch {
 		case f.nan != "" && q == 0, f.mask && q == 0:
 			p("KMOVW K5, AX")
