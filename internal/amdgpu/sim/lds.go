@@ -491,7 +491,17 @@ func dsAppend(w *wave, o *op) {
 	}
 	if g.checks {
 		g.raceAtomic(w, o, r, i, addr, 4)
-		w.define(o.final, w.exec)
+		if w.shadow.s[regM0]&0xffff != 0xffff {
+			g.uninit(w, o, i, "address", "sgpr", "the address is computed from a value that nobody wrote")
+		}
+		// A counter that nobody set is not set by counting.
+		if r.defined(addr, 4) {
+			w.define(o.final, w.exec)
+		} else {
+			w.setShadow(o.final, halves{}, w.exec)
+			w.loadedFrom(o.final, w.exec, r.name, r.base, 0)
+			clear(r.def[addr : addr+4]) // bytes carry into each other
+		}
 	}
 	binary.LittleEndian.PutUint32(r.data[addr:], v)
 	d := w.out(o)

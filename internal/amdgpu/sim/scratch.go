@@ -124,13 +124,13 @@ func (s *scratchMemory) store32(a, i int, v uint32) {
 func (g *group) atomicScratch(w *wave, o *op, i int) {
 	s := &w.scratch
 	a, n := int(g.ea[i]), o.mem.size
-	r := region{name: "scratch", space: "scratch", data: make([]byte, n), live: true}
+	r := region{name: "scratch", space: "scratch", data: make([]byte, n), def: make([]byte, n), live: true}
 	for k := range n {
-		r.data[k] = s.data[(a+k)*s.n+i]
+		r.data[k], r.def[k] = s.data[(a+k)*s.n+i], byte(s.def[a+k]>>i&1)
 	}
 	g.atomicAt(w, o, &r, i, 0)
 	for k := range n {
 		s.data[(a+k)*s.n+i] = r.data[k]
-		s.def[a+k] |= 1 << i
+		s.def[a+k] = s.def[a+k]&^(1<<i) | uint64(r.def[k]&1)<<i
 	}
 }

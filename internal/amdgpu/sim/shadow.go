@@ -426,7 +426,7 @@ func (g *group) atomicShadow(w *wave, o *op, r *region, i int, off uint64) {
 	}
 	if r.def != nil {
 		v := byte(1)
-		if r.space == "lds" && !(operand && (memory || m.atom.swap)) {
+		if (r.space == "lds" || r.space == "scratch") && !(operand && (memory || m.atom.swap)) {
 			v = 0
 		}
 		for k := range size {
