@@ -416,7 +416,7 @@ func addTimes(ctx context.Context, r *runner.Run, cases []ops.Case, targets []ru
 	timed, err := runner.Time(ctx, jobs, targets, runner.TimeOptions{
 		Seed: opts.seed,
 		// Cases for parity are small, and many.
-		Bench: bench.Options{Limit: 100 * time.Millisecond, MinSamples: 10},
+		Bench: bench.Options{Noise: 0.03, Limit: 100 * time.Millisecond, MinSamples: 10},
 		Refuse: func(target string, c *ops.Case) string {
 			if passed[key{c.Name(), target}] {
 				return ""

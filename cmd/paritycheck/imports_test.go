@@ -25,7 +25,7 @@ var mayImport = map[string]string{
 	"internal/gpu/gputest":              "internal/gpu",
 	"internal/gpu/clib":                 "internal/gpu github.com/ebitengine/purego",
 	"internal/gpu/isolate":              "internal/gpu internal/gpu/clib",
-	"internal/gpu/cuda":                 "internal/gpu internal/gpu/clib github.com/ebitengine/purego",
+	"internal/gpu/cuda":                 "internal/gpu internal/gpu/clib github.com/ebitengine/purego github.com/klauspost/compress/zstd",
 	"internal/gpu/rocm":                 "internal/gpu internal/gpu/clib github.com/ebitengine/purego",
 	"internal/amdgpu/codeobject":        "github.com/klauspost/compress/zstd",
 	"internal/amdgpu/isa":               "",

@@ -369,6 +369,17 @@ func TestTiming(t *testing.T) {
 	check(quiet[:5], samples(2, 0.002, 20, 2), Unsure)
 	check(samples(1, 0.5, 20, 3), samples(1.05, 0.5, 20, 4), Unsure)
 	check(samples(1, 0.5, 8, 3), samples(8, 0.5, 8, 4), Slower)
+	// A tick of the clock apart, and further than ticks.
+	scaled := func(x []float64, by float64) []float64 {
+		out := make([]float64, len(x))
+		for i := range x {
+			out[i] = by * x[i]
+		}
+		return out
+	}
+	check(scaled(quiet, 6e-6), scaled(samples(1.04, 0.002, 20, 2), 6e-6), Same)
+	check(scaled(quiet, 3e-6), scaled(samples(1.08, 0.002, 20, 2), 3e-6), Unsure)
+	check(scaled(quiet, 3e-6), scaled(samples(1.3, 0.002, 20, 2), 3e-6), Slower)
 }
 
 // A right kernel must not be reddened: errors drawn anew from one

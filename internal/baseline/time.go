@@ -24,6 +24,7 @@ const (
 	timeAlpha  = 0.01 // of the Mann-Whitney test
 	timeLevel  = 0.95 // of the intervals of the medians
 	leastFloor = 0.01 // no clock is trusted to less than 1%
+	tick       = 5e-7 // nor to less than two of its ticks: on an H200 times of short launches lie 0.22 µs apart
 	mostFloor  = 0.10 // with more noise than this, equal medians say nothing
 	fewSamples = 6    // fewer have no interval at that level
 	fewTwins   = 8    // pairs of equal objects that make a floor
@@ -31,7 +32,7 @@ const (
 
 // A Timing compares the samples of one case, base against new.
 //
-// The noise floor is the largest of 1%, of half the width of either
+// The noise floor is the largest of 1%, of half a microsecond, of half the width of either
 // median's order-statistic interval at 95%, relative to that median, and
 // of what unchanged kernels moved by between the two runs. SLOWER takes
 // all three: a Mann-Whitney test with p < 0.01, intervals that do not
@@ -62,7 +63,7 @@ func newTiming(base, now []float64, twins float64) *Timing {
 		return t
 	}
 	width := func(s benchmath.Summary) float64 { return (s.Hi - s.Lo) / (2 * s.Center) }
-	t.Floor = max(leastFloor, width(sa), width(sb), twins)
+	t.Floor = max(leastFloor, width(sa), width(sb), twins, tick/t.Base)
 	rise := t.Ratio() - 1
 	slower, faster := sb.Lo > sa.Hi && rise > t.Floor, sb.Hi < sa.Lo && 1/t.Ratio()-1 > t.Floor
 	if slower || faster { // the exact test takes milliseconds, which most cases need not spend

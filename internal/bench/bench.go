@@ -76,8 +76,11 @@ type Measurement struct {
 	Cold     Series
 	Batch    Series
 	Launches int // in a batch
-	Held     bool
-	Flushed  int // bytes written before each cold launch
+	// Graph is true where the launches of a batch were given to the device
+	// as one.
+	Graph   bool
+	Held    bool
+	Flushed int // bytes written before each cold launch
 	// Drift is how much longer the last quarter of the cold samples took
 	// than the first, as a share.
 	Drift    float64
@@ -98,16 +101,37 @@ const warmUp = 20 * time.Millisecond
 // Measure times l. flush is a buffer of twice the device's cache, which is
 // overwritten before each cold launch.
 func Measure(ctx context.Context, dev gpu.Timer, l gpu.Launch, flush gpu.Buffer, opts Options) (*Measurement, error) {
-	return measure(ctx, dev, func(q gpu.Queue) error { return q.Launch(l) }, flush, opts)
+	var graph gpu.Launch
+	defer func() {
+		if graph != nil {
+			graph.Free()
+		}
+	}()
+	m, err := measure(ctx, dev, func(q gpu.Queue) error { return q.Launch(l) }, func(q gpu.Queue, n int) (func(gpu.Queue) error, error) {
+		r, ok := q.(gpu.Repeater)
+		if !ok {
+			return nil, nil
+		}
+		var err error
+		if graph, err = r.Repeat(l, n); errors.Is(err, errors.ErrUnsupported) {
+			return nil, nil
+		} else if err != nil {
+			return nil, err
+		}
+		return func(q gpu.Queue) error { return q.Launch(graph) }, nil
+	}, flush, opts)
+	return m, err
 }
 
 // MeasureCopy times the driver's copy of all of src to dst.
 func MeasureCopy(ctx context.Context, dev gpu.Timer, dst, src gpu.Buffer, flush gpu.Buffer, opts Options) (*Measurement, error) {
 	opts.NoBatch = true
-	return measure(ctx, dev, func(q gpu.Queue) error { return q.Copy(dst, 0, src, 0, src.Size()) }, flush, opts)
+	return measure(ctx, dev, func(q gpu.Queue) error { return q.Copy(dst, 0, src, 0, src.Size()) }, nil, flush, opts)
 }
 
-func measure(ctx context.Context, dev gpu.Timer, work func(gpu.Queue) error, flush gpu.Buffer, opts Options) (*Measurement, error) {
+// measure times work. repeat, which may be nil, returns n times work as
+// one, or nil where there is no such thing.
+func measure(ctx context.Context, dev gpu.Timer, work func(gpu.Queue) error, repeat func(q gpu.Queue, n int) (func(gpu.Queue) error, error), flush gpu.Buffer, opts Options) (*Measurement, error) {
 	opts = opts.defaults()
 	m := &Measurement{Flushed: flush.Size()}
 	err := dev.Enqueue(ctx, func(q gpu.Queue) error {
@@ -121,7 +145,23 @@ func measure(ctx context.Context, dev gpu.Timer, work func(gpu.Queue) error, flu
 		}
 		if !opts.NoBatch {
 			m.Launches = batchSize(m.Cold.Median)
-			m.Batch, err = s.series(opts, opts.Limit/3, func() (float64, error) { return s.batch(m.Launches) })
+			times := m.Launches // that work is queued
+			if repeat != nil {
+				all, err := repeat(q, m.Launches)
+				if err != nil {
+					return err
+				}
+				if all != nil {
+					m.Graph, times, s.work = true, 1, all
+					if err := errors.Join(all(q), q.Wait()); err != nil { // the first loads it
+						return err
+					}
+				}
+			}
+			m.Batch, err = s.series(opts, opts.Limit/3, func() (float64, error) {
+				t, err := s.batch(times)
+				return t * float64(times) / float64(m.Launches), err
+			})
 		}
 		m.Held = s.unheld == nil
 		if !m.Held {
@@ -141,7 +181,7 @@ func measure(ctx context.Context, dev gpu.Timer, work func(gpu.Queue) error, flu
 // millisecond or two, but no more than a held queue takes.
 func batchSize(seconds float64) int {
 	const span = 1e-3
-	return min(max(int(span/seconds), 2), gpu.Depth-4)
+	return min(max(int(span/seconds+0.5), 2), gpu.Depth-4)
 }
 
 func (m *Measurement) warn(code, format string, args ...any) {

@@ -228,3 +228,55 @@ func TestCoverage(t *testing.T) {
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9*b }
+
+// A grapher is a timer whose queue takes many launches as one, for which
+// the host is needed once.
+type grapher struct {
+	timer
+	freed, err error
+}
+
+type graphQueue struct {
+	*clock
+	g *grapher
+}
+
+type graph struct {
+	gpu.Launch
+	g *grapher
+	n int
+}
+
+func (x graph) Free() { x.g.freed = errors.New("freed") }
+
+func (g *grapher) Enqueue(_ context.Context, f func(gpu.Queue) error) error {
+	return f(graphQueue{g.clock, g})
+}
+
+func (q graphQueue) Repeat(l gpu.Launch, n int) (gpu.Launch, error) {
+	return graph{l, q.g, n}, q.g.err
+}
+
+func (q graphQueue) Launch(l gpu.Launch) error {
+	if x, ok := l.(graph); ok {
+		q.at += float64(x.n) * 5e-6
+		return nil
+	}
+	return q.clock.Launch(l)
+}
+
+func TestGraph(t *testing.T) {
+	g := &grapher{timer: timer{&clock{cost: func(int) float64 { return 1e-5 }}}}
+	m, err := Measure(t.Context(), g, nil, buffer{}, Options{})
+	if err != nil || !m.Graph || m.Launches != 100 || !near(m.Batch.Median, 5e-6) || !near(m.Cold.Median, 1e-5) || g.freed == nil {
+		t.Errorf("got %+v, %v, freed %v", m, err, g.freed)
+	}
+	g.err = fmt.Errorf("%w: no graphs", errors.ErrUnsupported)
+	if m, err = Measure(t.Context(), g, nil, buffer{}, Options{}); err != nil || m.Graph || !near(m.Batch.Median, 1e-5) {
+		t.Errorf("without graphs: %+v, %v", m, err)
+	}
+	g.err = errors.New("broken")
+	if _, err = Measure(t.Context(), g, nil, buffer{}, Options{}); !errors.Is(err, g.err) {
+		t.Errorf("a graph that fails: %v", err)
+	}
+}

@@ -115,6 +115,15 @@ type Queue interface {
 	Elapsed(from, to int) (float64, error)
 }
 
+// A Repeater is a Queue whose device can be given many launches as one:
+// it then needs less between them than for launches that come singly.
+type Repeater interface {
+	// Repeat makes n launches of l, one after the other, a single one. The
+	// queue must not be held. The error wraps errors.ErrUnsupported where
+	// the driver cannot.
+	Repeat(l Launch, n int) (Launch, error)
+}
+
 // The limits of a Queue.
 const (
 	Marks = 2

@@ -63,7 +63,8 @@ func (j *judging) judge(i int, r *Result) error {
 		r.Findings, r.Counters = c.out.Findings, c.out.Counters
 	}
 	if c.skipped != "" {
-		r.Status, r.Skipped, r.Missing = compare.Unverified, c.skipped, c.missing
+		r.Status, r.Skipped = compare.Unverified, c.skipped
+		r.Missing = c.missing && j.targets[i].Source != ""
 		return nil
 	}
 	if c.fault != nil {

@@ -94,8 +94,8 @@ type Result struct {
 	Fault string `json:"fault,omitempty"`
 	// Skipped says why the case did not run here.
 	Skipped string `json:"skipped,omitempty"`
-	// Missing is true where it did not because the target's source has no
-	// such kernel: a port that is not done yet.
+	// Missing is true where it did not because the target's source, a
+	// user's, has no such kernel: a port that is not done yet.
 	Missing bool `json:"missing,omitempty"`
 
 	Changes  []Change      `json:"changes,omitempty"` // arguments that --set changed

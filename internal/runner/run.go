@@ -345,7 +345,7 @@ func outcome(out *Output, err error) collected {
 	if _, ok := errors.AsType[*gpu.Fault](err); ok || errors.Is(err, context.DeadlineExceeded) {
 		return collected{out: out, fault: err}
 	}
-	return collected{skipped: err.Error()}
+	return collected{skipped: err.Error(), missing: errors.Is(err, gpu.ErrNoKernel)}
 }
 
 // recall takes over the results of prior and returns the cases that are

@@ -28,6 +28,7 @@ type Timing struct {
 	BatchLow    float64   `json:"batch_low_s,omitempty"`
 	BatchHigh   float64   `json:"batch_high_s,omitempty"`
 	BatchSize   int       `json:"batch_launches,omitempty"`
+	BatchGraph  bool      `json:"batch_graph,omitempty"` // the launches of a batch are one graph
 
 	Held    bool    `json:"held"`                // the device, while launches were queued
 	Flushed int     `json:"flushed_bytes"`       // of the cache, before each sample
@@ -300,6 +301,7 @@ func (t *timer) run(ctx context.Context, job *Job, bind func() *ops.Problem) (Re
 		r.Status, r.Fault = compare.Fail, err.Error()
 	default:
 		r.Skipped = err.Error()
+		r.Missing = errors.Is(err, gpu.ErrNoKernel) && t.target.Source != ""
 	}
 	return r, true
 }
@@ -322,7 +324,7 @@ func (t *timer) time(ctx context.Context, p *ops.Problem, r *Result) error {
 	r.Samples = m.Cold.Samples
 	tm := &Timing{
 		Median: m.Cold.Median, Low: m.Cold.Low, High: m.Cold.High, Stop: string(m.Cold.Stop),
-		Batch: m.Batch.Samples, BatchMedian: m.Batch.Median, BatchLow: m.Batch.Low, BatchHigh: m.Batch.High, BatchSize: m.Launches,
+		Batch: m.Batch.Samples, BatchMedian: m.Batch.Median, BatchLow: m.Batch.Low, BatchHigh: m.Batch.High, BatchSize: m.Launches, BatchGraph: m.Graph,
 		Held: m.Held, Flushed: m.Flushed, Drift: m.Drift, Clock: m.State.Clock,
 	}
 	for _, w := range m.Warnings {

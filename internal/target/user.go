@@ -236,7 +236,8 @@ func (u *UserCode) onNVIDIA(ctx context.Context, body []byte, place string, opts
 		}
 	}
 	kernels, archs, err := cuda.Symbols(object)
-	if err != nil {
+	unlisted := errors.Is(err, errors.ErrUnsupported) // the driver will tell what it lacks
+	if err != nil && !unlisted {
 		return t, fmt.Errorf("%s: %w", u.Path, err)
 	}
 	if n >= len(gpus) { // nothing wrong with the file
@@ -246,7 +247,9 @@ func (u *UserCode) onNVIDIA(ctx context.Context, body []byte, place string, opts
 	for _, k := range kernels {
 		symbols[k.Name] = packed(k.Params)
 	}
-	if t, err = u.finish(t, object, symbols); err != nil {
+	if unlisted {
+		t.Image = func(gpu.Device, string) ([]byte, error) { return object, nil }
+	} else if t, err = u.finish(t, object, symbols); err != nil {
 		return t, err
 	}
 	// The driver has the last word on what it takes.

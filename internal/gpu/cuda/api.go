@@ -35,6 +35,8 @@ const (
 
 	_CU_CTX_SCHED_BLOCKING_SYNC = 4
 
+	_CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1
+
 	_CU_STREAM_NON_BLOCKING    = 1
 	_CU_STREAM_WAIT_VALUE_GEQ  = 0
 	_CU_MEMHOSTALLOC_DEVICEMAP = 2
@@ -91,7 +93,14 @@ type api struct {
 	cuStreamSynchronize func(stream uintptr) result
 	cuStreamQuery       func(stream uintptr) result
 
-	// Not in every driver: nil then.
+	cuStreamBeginCapture func(stream uintptr, mode int32) result
+	cuStreamEndCapture   func(stream uintptr, graph *uintptr) result
+	cuGraphInstantiate   func(exec *uintptr, graph uintptr, flags uint64) result
+	cuGraphLaunch        func(exec, stream uintptr) result
+	cuGraphExecDestroy   func(exec uintptr) result
+	cuGraphDestroy       func(graph uintptr) result
+
+	// Not in every driver: nil then, as the graphs above.
 	cuStreamWaitValue32 func(stream uintptr, ptr uint64, value uint32, flags uint32) result
 	cuDeviceGetPCIBusId func(id *byte, size int32, device int32) result
 
@@ -167,6 +176,12 @@ func load(names ...string) (*api, error) {
 			// module before CUDA 12; the second is where the driver has it.
 			{Ptr: &a.cuStreamWaitValue32, Symbol: "cuStreamWaitValue32_v2"},
 			{Ptr: &a.cuDeviceGetPCIBusId, Symbol: "cuDeviceGetPCIBusId"},
+			{Ptr: &a.cuStreamBeginCapture, Symbol: "cuStreamBeginCapture_v2"},
+			{Ptr: &a.cuStreamEndCapture, Symbol: "cuStreamEndCapture"},
+			{Ptr: &a.cuGraphInstantiate, Symbol: "cuGraphInstantiateWithFlags"},
+			{Ptr: &a.cuGraphLaunch, Symbol: "cuGraphLaunch"},
+			{Ptr: &a.cuGraphExecDestroy, Symbol: "cuGraphExecDestroy"},
+			{Ptr: &a.cuGraphDestroy, Symbol: "cuGraphDestroy"},
 		})
 	}
 	if err != nil {

@@ -6,10 +6,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // A Symbol is a kernel that an image has.
@@ -22,6 +25,8 @@ type Symbol struct {
 
 // Symbols lists the kernels of PTX, a cubin or a fat binary, by name, and
 // the architectures that it has code for, such as sm_90 and compute_75.
+// Where a whole file is packed in a way that is not known here, the error
+// wraps errors.ErrUnsupported: the driver may take it all the same.
 func Symbols(image []byte) (kernels []Symbol, archs []string, err error) {
 	// debug/elf is hardened, not proven: a corrupt file must stay an error.
 	defer func() {
@@ -179,7 +184,7 @@ const fatMagic = 0xba55ed50
 // flags and at 56 the u64 size when decompressed.
 func fatParts(b []byte) ([][]byte, error) {
 	const isPTX, isCubin = 1, 2
-	const lz4, zstd = 0x2000, 0x8000
+	const lz4 = 0x2000
 	le := binary.LittleEndian
 	short := errors.New("fat binary is cut short")
 	var parts [][]byte
@@ -203,16 +208,19 @@ func fatParts(b []byte) ([][]byte, error) {
 				continue
 			}
 			switch {
-			case flags&zstd != 0:
-				return nil, errors.New("fat binary is compressed with zstd, whose kernels are not listed here: compile with -no-compress or --compress-mode=speed")
-			case flags&lz4 != 0:
-				if packed > 0 && packed <= uint64(len(data)) {
-					data = data[:packed]
-				}
+			case bytes.HasPrefix(data, []byte(zstdMagic)):
 				var err error
-				if data, err = unLZ4(data, plain); err != nil {
+				if data, err = unzstd(trim(data, packed), plain); err != nil {
 					return nil, err
 				}
+			case flags&lz4 != 0:
+				var err error
+				if data, err = unLZ4(trim(data, packed), plain); err != nil {
+					return nil, err
+				}
+			}
+			if uint64(len(data)) < plain {
+				return nil, fmt.Errorf("%w: fat binary is packed in a way (flags %#x) that is not read here", errors.ErrUnsupported, flags)
 			}
 			if kind == isPTX {
 				data = bytes.TrimRight(data, "\x00")
@@ -226,11 +234,39 @@ func fatParts(b []byte) ([][]byte, error) {
 	return parts, nil
 }
 
+const zstdMagic = "\x28\xb5\x2f\xfd"
+
+// trim takes the padding off data of n bytes, where n is known.
+func trim(data []byte, n uint64) []byte {
+	if n > 0 && n <= uint64(len(data)) {
+		return data[:n]
+	}
+	return data
+}
+
+var errDamaged = errors.New("fat binary is damaged: what is compressed in it does not decompress")
+
+// unzstd decompresses zstd to size bytes, by which newer CUDA packs.
+func unzstd(b []byte, size uint64) ([]byte, error) {
+	if size > 256<<20 {
+		return nil, errDamaged
+	}
+	r, err := zstd.NewReader(bytes.NewReader(b), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
+	if err != nil {
+		return nil, errDamaged
+	}
+	defer r.Close()
+	out := make([]byte, size)
+	if _, err := io.ReadFull(r, out); err != nil {
+		return nil, errDamaged
+	}
+	return out, nil
+}
+
 // unLZ4 decompresses a block of LZ4 to size bytes, by lz4_Block_format.md.
 func unLZ4(b []byte, size uint64) ([]byte, error) {
-	damaged := errors.New("fat binary is damaged: what is compressed in it does not decompress")
 	if size > 256<<20 || size > 256*uint64(len(b))+64 { // LZ4's ratio ends at 255
-		return nil, damaged
+		return nil, errDamaged
 	}
 	out := make([]byte, 0, size)
 	// length reads the bytes that go on with a length of 15.
@@ -253,7 +289,7 @@ func unLZ4(b []byte, size uint64) ([]byte, error) {
 		b = b[1:]
 		n, ok := length(int(token >> 4))
 		if !ok || n > len(b) {
-			return nil, damaged
+			return nil, errDamaged
 		}
 		out = append(out, b[:n]...)
 		b = b[n:]
@@ -261,20 +297,20 @@ func unLZ4(b []byte, size uint64) ([]byte, error) {
 			break // the last sequence is literals alone
 		}
 		if len(b) < 2 {
-			return nil, damaged
+			return nil, errDamaged
 		}
 		offset := int(binary.LittleEndian.Uint16(b))
 		b = b[2:]
 		n, ok = length(int(token & 15))
 		if n += 4; !ok || offset == 0 || offset > len(out) || uint64(len(out)+n) > size {
-			return nil, damaged
+			return nil, errDamaged
 		}
 		for range n {
 			out = append(out, out[len(out)-offset])
 		}
 	}
 	if uint64(len(out)) != size {
-		return nil, damaged
+		return nil, errDamaged
 	}
 	return out, nil
 }

@@ -3,10 +3,13 @@ package cuda
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/paritycheck/paritycheck/internal/gpu/gputest"
 )
@@ -112,6 +115,43 @@ func lz4(b []byte) []byte {
 	}
 	emit(b[start:], 0, 0)
 	return out
+}
+
+// zstdPart makes the one part of a fat binary packed by zstd.
+func zstdPart(t *testing.T, p []byte) []byte {
+	t.Helper()
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed := w.EncodeAll(p, nil)
+	image := fatbin([]byte("x"))
+	le := binary.LittleEndian
+	head := bytes.Clone(image[16 : 16+64])
+	padded := append(bytes.Clone(packed), make([]byte, -len(packed)&7)...)
+	le.PutUint64(head[8:], uint64(len(padded)))
+	le.PutUint32(head[16:], uint32(len(packed)))
+	le.PutUint64(head[40:], 0x8000)
+	le.PutUint64(head[56:], uint64(len(p)))
+	body := append(head, padded...)
+	out := bytes.Clone(image[:16])
+	le.PutUint64(out[8:], uint64(len(body)))
+	return append(out, body...)
+}
+
+func TestSymbolsZstd(t *testing.T) {
+	image := zstdPart(t, []byte(twoPTX))
+	if got, _, err := Symbols(image); err != nil || len(got) != 3 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	image[16+64+10] ^= 0xff
+	if _, _, err := Symbols(image); err == nil {
+		t.Error("a damaged part gave no error")
+	}
+	image[16+64] = 0 // another magic number: a packing that is not known
+	if _, _, err := Symbols(image); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("an unknown packing gave %v", err)
+	}
 }
 
 func TestSymbolsFatbin(t *testing.T) {

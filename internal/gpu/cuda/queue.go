@@ -125,12 +125,71 @@ type queue struct {
 }
 
 func (q *queue) Launch(l gpu.Launch) error {
+	if g, ok := l.(*graph); ok && g.d == q.d {
+		q.name = g.of.kernel.name
+		return q.d.api.check("cuGraphLaunch", q.d.api.cuGraphLaunch(g.exec, q.d.timing.stream))
+	}
 	ll, ok := l.(*launch)
 	if !ok || ll.kernel.mod.dev != q.d {
 		return fmt.Errorf("kernel %s is of another device", l.Kernel().Name())
 	}
 	q.name = ll.kernel.name
 	return q.d.queue(ll, q.d.timing.stream)
+}
+
+// A graph is launches of one kernel as one.
+type graph struct {
+	d    *device
+	of   *launch
+	exec uintptr // CUgraphExec
+}
+
+func (g *graph) Kernel() gpu.Kernel { return g.of.kernel }
+
+// Free is called off the queue, with none of the launches pending.
+func (g *graph) Free() {
+	g.d.do(func() error {
+		g.d.api.cuGraphExecDestroy(g.exec)
+		return nil
+	})
+}
+
+// Repeat implements gpu.Repeater, by capturing the launches.
+func (q *queue) Repeat(l gpu.Launch, n int) (gpu.Launch, error) {
+	a, stream := q.d.api, q.d.timing.stream
+	ll, ok := l.(*launch)
+	if !ok || ll.kernel.mod.dev != q.d {
+		return nil, fmt.Errorf("kernel %s is of another device", l.Kernel().Name())
+	}
+	for _, f := range []bool{a.cuStreamBeginCapture == nil, a.cuStreamEndCapture == nil, a.cuGraphInstantiate == nil, a.cuGraphLaunch == nil, a.cuGraphExecDestroy == nil, a.cuGraphDestroy == nil} {
+		if f {
+			return nil, fmt.Errorf("%w: the driver has no graphs", errors.ErrUnsupported)
+		}
+	}
+	if err := a.check("cuStreamBeginCapture_v2", a.cuStreamBeginCapture(stream, _CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)); err != nil {
+		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+	}
+	var err error
+	for range n {
+		if err = q.d.queue(ll, stream); err != nil {
+			break
+		}
+	}
+	var captured uintptr
+	if e := a.check("cuStreamEndCapture", a.cuStreamEndCapture(stream, &captured)); err == nil {
+		err = e
+	}
+	if captured != 0 {
+		defer a.cuGraphDestroy(captured)
+	}
+	g := &graph{d: q.d, of: ll}
+	if err == nil {
+		err = a.check("cuGraphInstantiateWithFlags", a.cuGraphInstantiate(&g.exec, captured, 0))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
 }
 
 // own returns b where it is a buffer of the queue's device with room for

@@ -9,8 +9,9 @@ import (
 )
 
 // Timer checks that dev, a device with a clock, times launches of pc_count
-// as package gpu promises. args are those of the kernel.
-func Timer(t testing.TB, dev gpu.Device, k gpu.Kernel, args []byte) {
+// as package gpu promises, and returns how many it made, each of 25600
+// threads. args are those of the kernel.
+func Timer(t testing.TB, dev gpu.Device, k gpu.Kernel, args []byte) (launches int) {
 	t.Helper()
 	timer, ok := dev.(gpu.Timer)
 	if !ok {
@@ -38,6 +39,7 @@ func Timer(t testing.TB, dev gpu.Device, k gpu.Kernel, args []byte) {
 	if err := b.Poison(1); err != nil {
 		t.Fatal(err)
 	}
+	var many gpu.Launch
 	err = timer.Enqueue(context.Background(), func(q gpu.Queue) error {
 		for _, held := range []bool{false, true, true} {
 			if held {
@@ -52,6 +54,7 @@ func Timer(t testing.TB, dev gpu.Device, k gpu.Kernel, args []byte) {
 					return err
 				}
 			}
+			launches += 2
 			if was := q.Release(); was != held {
 				t.Errorf("Release: got %v, want %v", was, held)
 			}
@@ -61,6 +64,25 @@ func Timer(t testing.TB, dev gpu.Device, k gpu.Kernel, args []byte) {
 			s, err := q.Elapsed(0, 1)
 			if err != nil || !(s > 0 && s < 1) {
 				t.Errorf("Elapsed: got %v s, %v, want more than 0 and less than 1", s, err)
+			}
+		}
+		if r, ok := q.(gpu.Repeater); ok {
+			var err error
+			if many, err = r.Repeat(l, 100); err != nil {
+				return err
+			}
+			launches += 100
+			if many.Kernel().Name() != k.Name() {
+				t.Errorf("launches as one are of %s, want %s", many.Kernel().Name(), k.Name())
+			}
+			for _, err := range []error{q.Hold(), q.Mark(0), q.Launch(many), q.Mark(1)} {
+				if err != nil {
+					return err
+				}
+			}
+			q.Release()
+			if err := q.Wait(); err != nil {
+				return err
 			}
 		}
 		if q.Release() {
@@ -73,6 +95,9 @@ func Timer(t testing.TB, dev gpu.Device, k gpu.Kernel, args []byte) {
 	})
 	if err != nil {
 		t.Errorf("Enqueue: %v", err)
+	}
+	if many != nil {
+		many.Free()
 	}
 	got := make([]byte, 4096)
 	if err := b.CopyOut(got); err != nil {
@@ -90,4 +115,5 @@ func Timer(t testing.TB, dev gpu.Device, k gpu.Kernel, args []byte) {
 	if r := timer.Rating(); r.Cache <= 0 {
 		t.Errorf("Rating: got %+v, want the size of a cache", r)
 	}
+	return launches
 }

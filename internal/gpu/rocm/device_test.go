@@ -133,7 +133,17 @@ func testTime(t *testing.T, h gputest.Harness, dev gpu.Device) {
 	}
 	var args gpu.Args
 	args.Ptr(b)
-	gputest.Timer(t, dev, k, args.Bytes())
+	if err := b.CopyIn(make([]byte, 4)); err != nil {
+		t.Fatal(err)
+	}
+	n := gputest.Timer(t, dev, k, args.Bytes())
+	var got [4]byte
+	if err := b.CopyOut(got[:]); err != nil {
+		t.Fatal(err)
+	}
+	if threads := binary.LittleEndian.Uint32(got[:]); int(threads) != 25600*n {
+		t.Errorf("%d threads counted in %d launches, want %d", threads, n, 25600*n)
+	}
 }
 
 func TestStubTime(t *testing.T) {
