@@ -149,6 +149,18 @@ func (mb *memBench) soundOp(info isa.OpInfo, form *memForm, round int) (in isa.I
 	return in, c, err == nil
 }
 
+// launched makes a wave one of a launch that reports what it finds, but for
+// races.
+func (w *wave) launched(l *launch, o *op) {
+	g := w.g
+	one := gpu.Dim3{X: 64, Y: 1, Z: 1}
+	mod := &module{file: &codeobject.File{}, image: &region{}}
+	l.kernel, l.cfg, l.waveSize = &kernel{mod, &codeobject.Kernel{Name: "k"}}, gpu.LaunchConfig{Grid: one, Block: one}, w.n
+	g.l, g.checks, g.noRaces, g.finds = l, true, true, findings{}
+	g.waves = []*wave{w}
+	w.unit, w.live = &unit{ops: []op{*o}, mod: mod}, w.full
+}
+
 // memorySound executes an instruction with checks, twice with what is
 // undefined at odds, and says what is wrong.
 func (mb *memBench) memorySound(in *isa.Inst, o *op, round int) string {
@@ -186,12 +198,7 @@ func (mb *memBench) memorySound(in *isa.Inst, o *op, round int) string {
 			w.shadow.s[s] = mb.r.Uint32() | mb.r.Uint32()
 		}
 	}
-	g.checks, g.noRaces, g.finds = true, true, findings{}
-	one := gpu.Dim3{X: 64, Y: 1, Z: 1}
-	mod := &module{file: &codeobject.File{}, image: &region{}}
-	g.l.kernel, g.l.cfg, g.l.waveSize = &kernel{mod, &codeobject.Kernel{Name: "k"}}, gpu.LaunchConfig{Grid: one, Block: one}, w.n
-	w.unit, w.live = &unit{ops: []op{*o}, mod: mod}, w.full
-	g.waves = []*wave{w}
+	w.launched(g.l, o)
 	start := mb.save()
 	run := func() *memState {
 		if o.shadow != nil {
