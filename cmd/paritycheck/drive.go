@@ -28,7 +28,9 @@ func newDriveCmd() *cobra.Command {
 		Short:  "Drive a GPU as pipes ask for it, for paritycheck itself",
 		Hidden: true,
 		Args:   noArgs,
-		RunE:   func(*cobra.Command, []string) error { return isolate.Child(openPlace) },
+		RunE: func(*cobra.Command, []string) error {
+			return isolate.Child(isolate.Driver{Open: openPlace, Probe: probePlaces})
+		},
 	}
 }
 
@@ -44,6 +46,29 @@ func openPlace(place string) (gpu.Device, error) {
 		return rocm.Open(n, "")
 	}
 	return nil, fmt.Errorf("there is no place %q", place)
+}
+
+// probePlaces looks for the GPUs of a backend.
+func probePlaces(backend string) {
+	switch backend {
+	case "cuda":
+		cuda.Probe()
+	case "rocm":
+		rocm.Probe()
+	}
+}
+
+// probeLimit is how long a driver may take to say what it has.
+const probeLimit = time.Minute
+
+// survives says what becomes of who asks the driver of a backend for its
+// GPUs, where that is not to live.
+func survives(backend string) error {
+	host, err := newHost(probeLimit)
+	if err != nil {
+		return err
+	}
+	return host.Try(backend)
 }
 
 // newHost returns what drives GPUs in child processes, where a call other

@@ -49,6 +49,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PARITYCHECK_REQUIRE", os.Getenv("PARITYCHECK_REQUIRE"))
+			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".tmp", "cache"))
 			return nil
 		},
 	})

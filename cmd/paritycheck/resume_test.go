@@ -374,3 +374,13 @@ func TestTimedFault(t *testing.T) {
 		}
 	}
 }
+
+// doctor survives a driver that kills who asks it, and says so.
+func TestDoctorSurvives(t *testing.T) {
+	s := newStubRun(t, "neg", "cuda@cuda:0")
+	s.selection = []string{"doctor"}
+	code, out := s.run("cuInit:*:segv")
+	if code != exitOK || !strings.Contains(out, "the process that drives cuda ended during probe of cuda: signal: segmentation fault") || !strings.Contains(out, "hip@gfx90a") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}

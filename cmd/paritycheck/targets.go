@@ -164,8 +164,20 @@ type listedLibrary struct {
 // diagnose looks for everything that a target needs.
 func diagnose() machine {
 	var m machine
-	rocmLibs, amd := rocm.Probe()
-	cudaLibs, nvidia := cuda.Probe()
+	// A driver that crashes is to be told of, not to be died of.
+	rocmLibs, amd := []gpu.Library{{Name: "HIP runtime"}}, []gpu.Info(nil)
+	cudaLibs, nvidia := []gpu.Library{{Name: "NVIDIA driver"}, {Name: "NVRTC"}}, []gpu.Info(nil)
+	alive := true
+	if err := survives("rocm"); err != nil {
+		rocmLibs[0].Err, alive = err, false
+	} else {
+		rocmLibs, amd = rocm.Probe()
+	}
+	if err := survives("cuda"); err != nil {
+		cudaLibs[0].Err, alive = err, false
+	} else {
+		cudaLibs, nvidia = cuda.Probe()
+	}
 	for _, l := range slices.Concat(rocmLibs, cudaLibs) {
 		x := listedLibrary{Name: l.Name, Path: l.Path, Version: l.Version, Notes: l.Notes, Tried: l.Tried}
 		if l.Err != nil {
@@ -174,8 +186,10 @@ func diagnose() machine {
 		m.Libraries = append(m.Libraries, x)
 	}
 	usual := map[string]bool{}
-	for _, t := range target.Default(target.Options{}) {
-		usual[t.Name] = true
+	if alive { // else run would not start without --target
+		for _, t := range target.Default(target.Options{}) {
+			usual[t.Name] = true
+		}
 	}
 	for _, name := range target.Names() {
 		if strings.HasSuffix(name, ":N") || strings.HasSuffix(name, ":FILE") {

@@ -65,5 +65,24 @@ func (h *Host) Open(place, compiler string) (gpu.Device, error) {
 	return d, nil
 }
 
+// Try lets a child look for the devices of a backend, as in cuda, and
+// returns what became of it where it did not live: a driver that brings
+// down or holds up whoever asks it. Limit bounds it.
+func (h *Host) Try(backend string) error {
+	p, err := h.start(backend)
+	if err != nil {
+		return fmt.Errorf("starting a process for %s: %w", backend, err)
+	}
+	defer p.leave()
+	_, _, err = p.call(context.Background(), request{Call: callProbe, Name: backend}, nil, nil)
+	return err
+}
+
+// A Driver is what a child drives.
+type Driver struct {
+	Open  func(place string) (gpu.Device, error) // as in cuda:0
+	Probe func(backend string)                   // looks for devices, as in cuda
+}
+
 // errClosed is that of a device's calls after its Close.
 var errClosed = errors.New("device is closed")

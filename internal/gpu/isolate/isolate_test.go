@@ -20,7 +20,7 @@ const childArg = "isolate-child"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == childArg {
-		if err := Child(openPlace); err != nil {
+		if err := Child(Driver{Open: openPlace, Probe: func(string) { cuda.Probe() }}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -190,6 +190,24 @@ func TestOpenErrors(t *testing.T) {
 	h.Exe = "/nowhere/paritycheck"
 	if _, err := h.Open("fake:0", ""); err == nil || !strings.Contains(err.Error(), "starting a process for fake:0") {
 		t.Errorf("no program: got %v", err)
+	}
+}
+
+// A driver that brings down who asks for its devices is found out.
+func TestTry(t *testing.T) {
+	for faults, says := range map[string]string{
+		"":               "",
+		"cuInit:*:100":   "", // no device is no crash
+		"cuInit:*:segv":  "the process that drives cuda ended during probe of cuda: signal: segmentation fault",
+		"cuInit:*:abort": "SIGABRT: abort",
+		"cuInit:*:hang":  "probe of cuda of the driver of cuda did not end: no end after 3s (--limit)",
+	} {
+		stub(t, faults)
+		h := host()
+		h.Limit = 3 * time.Second
+		if err := h.Try("cuda"); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: got %v, want %q", faults, err, says)
+		}
 	}
 }
 

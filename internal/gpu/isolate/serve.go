@@ -18,19 +18,19 @@ const (
 
 // Child is what the hidden command runs: Serve on the pipes that a Host
 // opened.
-func Child(open func(place string) (gpu.Device, error)) error {
+func Child(d Driver) error {
 	r, w := os.NewFile(requestFD, "requests"), os.NewFile(replyFD, "replies")
 	if _, err := r.Stat(); err != nil {
 		return errors.New("isolate: this command is for paritycheck itself: there is no pipe to read requests from")
 	}
-	return Serve(r, w, open)
+	return Serve(r, w, d)
 }
 
 // Serve answers requests until they end: then the run is over or was
 // killed, and a call that still runs is left to the end of the process.
-func Serve(r io.Reader, w io.Writer, open func(place string) (gpu.Device, error)) error {
+func Serve(r io.Reader, w io.Writer, d Driver) error {
 	s := &server{
-		open: open, w: w, requests: make(chan asked), failed: make(chan error, 3),
+		driver: d, w: w, requests: make(chan asked), failed: make(chan error, 3),
 		devices: map[int]gpu.Device{}, buffers: map[int]gpu.Buffer{}, modules: map[int]gpu.Module{},
 		kernels: map[int]gpu.Kernel{}, launches: map[int]gpu.Launch{},
 	}
@@ -63,7 +63,7 @@ type asked struct {
 
 // A server is the child's side of devices. Handles are never used again.
 type server struct {
-	open     func(place string) (gpu.Device, error)
+	driver   Driver
 	w        io.Writer
 	requests chan asked
 	failed   chan error
@@ -110,8 +110,12 @@ func (s *server) serve(a asked) {
 }
 
 func (s *server) do(a asked) (r reply, body []byte, err error) {
-	if a.Call == callOpen {
-		dev, err := s.open(a.Name)
+	switch a.Call {
+	case callProbe:
+		s.driver.Probe(a.Name)
+		return r, nil, nil
+	case callOpen:
+		dev, err := s.driver.Open(a.Name)
 		if err != nil {
 			return r, nil, err
 		}

@@ -33,6 +33,7 @@ type request struct {
 // The calls. The body of a request is an image, the contents of a buffer
 // or an argument block; that of a reply the contents of a buffer.
 const (
+	callProbe   = "probe"
 	callOpen    = "open"
 	callClose   = "close"
 	callLoad    = "load"
