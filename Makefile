@@ -53,14 +53,17 @@ arith-exhaustive:
 test-isa-long:
 	PARITYCHECK_REQUIRE=llvm,clang PARITYCHECK_LONG=$(or $(WORDS),10000000) go test ./internal/amdgpu/isa ./internal/amdgpu/isa/gen -v -timeout 3h
 
-.PHONY: twins seeds
+.PHONY: twins seeds cases
 
-# Honest variants of every kernel, none of which may be rejected; and every
-# op with other inputs, none of which may fail: SEEDS=3..5 takes three.
+# Honest variants of every kernel, none of which may be rejected; every op
+# with other inputs, none of which may fail: SEEDS=3..5 takes three; and the
+# truth itself as the output of every case of CASES seeds, of which none may be
+# one that zeros or an input would pass too.
 twins: ; go run ./cmd/paritycheck mutate --twins
 seeds:
 	@range="$(or $(SEEDS),1..20)"; for s in $$(seq $${range%%..*} $${range##*..}); do \
 		echo "seed $$s"; go run ./cmd/paritycheck run --seed $$s || exit 1; done
+cases: ; go test ./internal/ops -run TestCasesCanTell -timeout 2h -tell-seeds $(or $(CASES),20) $(if $(THOROUGH),-tell-thorough)
 
 .PHONY: test-kill
 
@@ -75,10 +78,12 @@ bench-sim: ; go test ./internal/amdgpu/sim -run '^$$' -bench Kernel -benchtime 1
 
 .PHONY: mutate
 
-# Every named fault and 40 instruction mutants of each op and wave size
-# (SAMPLES=n changes that), and the baseline that tests hold later runs to:
-# read its survivors before committing it.
-mutate: ; go run ./cmd/paritycheck mutate --samples $(or $(SAMPLES),40) --save-baseline testdata/mutation.json
+# Every named fault and 80 instruction mutants of each op and wave size
+# (SAMPLES=n changes that), the baseline that tests hold later runs to and its
+# table in docs/mutation.md: read its survivors before committing it.
+mutate:
+	go run ./cmd/paritycheck mutate --samples $(or $(SAMPLES),80) --save-baseline testdata/mutation.json
+	go test ./cmd/paritycheck -run TestMutationDocument -write-docs
 
 .PHONY: fuzz
 
