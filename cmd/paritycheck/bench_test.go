@@ -85,6 +85,16 @@ func TestBench(t *testing.T) {
 	}
 }
 
+// TestBenchROCm goes the same way on an AMD GPU, here one whose memory is
+// smaller than the caches that such have.
+func TestBenchROCm(t *testing.T) {
+	t.Setenv("PARITYCHECK_LIBAMDHIP64", gputest.Stub(t, "hip"))
+	code, out, errOut := benchRun(t, "neg", "--dtype", "f32", "--size", "small", "--target", "hip@rocm:0")
+	if code != exitOK || !strings.Contains(out, "µs") || !strings.Contains(out, "warm: ") || !strings.Contains(out, "copy of hip@rocm:0: ") {
+		t.Errorf("exit code %d, %s\n%s", code, errOut, out)
+	}
+}
+
 // TestBenchRefuses: a kernel that gives wrong results is not timed, unless
 // that is asked for.
 func TestBenchRefuses(t *testing.T) {

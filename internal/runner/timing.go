@@ -209,7 +209,7 @@ func (t *timer) open(ctx context.Context) {
 	if size == 0 {
 		size = leastFlush
 	}
-	if t.flush, t.err = t.clock.Alloc("flush", size); t.err != nil {
+	if t.flush, t.err = flushBuffer(t.clock, size); t.err != nil {
 		return
 	}
 	if t.info.Copy == nil { // not after a loss
@@ -229,6 +229,21 @@ func (t *timer) recover(ctx context.Context) {
 	t.close()
 	t.session, t.flush = nil, nil
 	t.open(ctx)
+}
+
+// flushBuffer allocates size bytes, or, where that is more than there is,
+// a part of it that leaves room for what is timed.
+func flushBuffer(dev gpu.Device, size int) (gpu.Buffer, error) {
+	b, err := dev.Alloc("flush", size)
+	for n := size / 2; err != nil && n >= 4<<20; n /= 2 {
+		if most, merr := dev.Alloc("flush", n); merr == nil {
+			if err := most.Free(); err != nil {
+				return nil, err
+			}
+			return dev.Alloc("flush", n/4)
+		}
+	}
+	return b, err
 }
 
 func (t *timer) close() {
@@ -329,6 +344,10 @@ func (t *timer) time(ctx context.Context, p *ops.Problem, r *Result) error {
 	}
 	for _, w := range m.Warnings {
 		tm.Warnings = append(tm.Warnings, compare.Warning{Code: w.Code, Text: w.Text})
+	}
+	if m.Flushed < t.rating.Cache {
+		tm.Warnings = append(tm.Warnings, compare.Warning{Code: "warm",
+			Text: fmt.Sprintf("%d bytes of the cache are overwritten before a launch, of %d: there was no more memory", m.Flushed, t.rating.Cache)})
 	}
 	if rate := t.info.Copy.Rate(); rate > 0 && r.Bytes > 0 {
 		least := float64(r.Bytes) / rate

@@ -2,9 +2,12 @@ package cuda
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -115,6 +118,45 @@ func lz4(b []byte) []byte {
 	}
 	emit(b[start:], 0, 0)
 	return out
+}
+
+// TestSymbolsCubin reads what nvcc 13.0 made of kernels/cuda/rope.cu.
+func TestSymbolsCubin(t *testing.T) {
+	f, err := os.Open("testdata/rope.sm_90.cubin.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernels, archs, err := Symbols(image)
+	if err != nil || len(kernels) != 12 || fmt.Sprint(archs) != "[sm_90]" {
+		t.Fatalf("%d kernels for %v, %v, want 12 for sm_90", len(kernels), archs, err)
+	}
+	want := map[string]string{"rope_i_f32": "[8 8 8 8 4 4 4]", "rope_bf16": "[8 8 8 8 4 4 4 4]", "rope_thd_f64": "[8 8 8 8 4 4 4 4 4]"}
+	for _, k := range kernels {
+		if w := want[k.Name]; w != "" && fmt.Sprint(k.Params) != w {
+			t.Errorf("%s has parameters of %v bytes, want %s", k.Name, k.Params, w)
+		}
+		delete(want, k.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("not found: %v", want)
+	}
+	for i := 1; i < 100; i++ {
+		if _, _, err := Symbols(image[:len(image)*i/100]); err == nil {
+			t.Errorf("%d%% of the file gave no error", i)
+		}
+	}
+	if _, archs, err = Symbols(fatbin(image, []byte(twoPTX))); err != nil || fmt.Sprint(archs) != "[compute_75 sm_90]" {
+		t.Errorf("in a fat binary with PTX: %v, %v", archs, err)
+	}
 }
 
 // zstdPart makes the one part of a fat binary packed by zstd.
