@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/paritycheck/paritycheck/internal/ops"
 	"github.com/paritycheck/paritycheck/internal/runner"
 	"github.com/paritycheck/paritycheck/internal/target"
 )
@@ -17,6 +18,7 @@ import (
 type userCode struct {
 	hip, hipObject, cuda, cudaObject []string
 	include, define                  []string
+	half                             string
 }
 
 // add adds the flags to cmd.
@@ -28,6 +30,12 @@ func (u *userCode) add(cmd *cobra.Command) {
 	f.StringArrayVar(&u.cudaObject, "cuda-object", nil, "run the CUDA kernels of `file`, PTX, a cubin or a fat binary, in place of ours")
 	f.StringArrayVarP(&u.include, "include", "I", nil, "`folder` of headers for --hip and --cuda")
 	f.StringArrayVarP(&u.define, "define", "D", nil, "`macro` for --hip and --cuda, NAME or NAME=VALUE")
+	addEnum(cmd, &u.half, "half", ops.InSteps.String(), "`arithmetic` of these files on f16 and bf16: steps rounds each to the type, float once at the store", ops.Arithmetics[:]...)
+}
+
+// arithmetic is what --half says; before flags are parsed, InSteps.
+func (u *userCode) arithmetic() ops.Arithmetic {
+	return ops.Arithmetic(max(0, slices.Index(ops.Arithmetics[:], u.half)))
 }
 
 // files lists what was given.
@@ -39,7 +47,7 @@ func (u *userCode) files() []target.UserCode {
 		compile bool
 	}{{u.cuda, runner.CUDA, true}, {u.cudaObject, runner.CUDA, false}, {u.hip, runner.HIP, true}, {u.hipObject, runner.HIP, false}} {
 		for _, p := range x.paths {
-			list = append(list, target.UserCode{Side: x.side, Path: p, Compile: x.compile, Include: u.include, Define: u.define})
+			list = append(list, target.UserCode{Side: x.side, Path: p, Compile: x.compile, Include: u.include, Define: u.define, Half: u.arithmetic()})
 		}
 	}
 	return list
@@ -50,6 +58,9 @@ func (u *userCode) files() []target.UserCode {
 // file there.
 func userTargets(ctx context.Context, u userCode, names []string, topts target.Options) (targets []runner.Target, left []string, err error) {
 	files := u.files()
+	if len(files) == 0 && u.arithmetic() != ops.InSteps {
+		return nil, nil, fmt.Errorf("--half says how the files of --hip, --cuda and their objects compute, and none is given")
+	}
 	if len(files) == 0 && len(u.include)+len(u.define) > 0 {
 		return nil, nil, fmt.Errorf("-I and -D are for the sources of --hip and --cuda, and none is given")
 	}
