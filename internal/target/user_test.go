@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -337,5 +338,34 @@ func TestPacked(t *testing.T) {
 	}
 	if last := want[len(want)-1]; len(args.Bytes()) != last.offset+last.size {
 		t.Errorf("gpu.Args packs %d bytes, want %d", len(args.Bytes()), last.offset+last.size)
+	}
+}
+
+// TestHipcc5 runs what hipcc 5.2 (clang 15) made of kernels/hip/rope.hip.
+// It loads the last three dwords of the arguments as four, which the
+// alignment of their segment to 16 bytes allows: no finding.
+func TestHipcc5(t *testing.T) {
+	f, err := os.Open("testdata/rope.hipcc5.gfx90a.hipfb.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	body, err := io.ReadAll(f) // gzipped bundles are read as they are
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets, err := User(t.Context(), UserCode{Side: runner.HIP, Path: put(t, "old.hipfb.gz", body)}, nil, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := []ops.Case{caseOf(t, "rope_i", "f32"), caseOf(t, "rope", "bf16"), caseOf(t, "rope_thd", "f64")}
+	r, err := runner.Execute(t.Context(), cases, targets, runner.Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, res := range r.Results {
+		if res.Status != "pass" {
+			t.Errorf("%s: %s %s, findings %v", res.Case, res.Status, res.Fault, res.Findings)
+		}
 	}
 }
