@@ -136,6 +136,7 @@ func Names() []string {
 }
 
 func emulated(arch string, opts Options) runner.Target {
+	opts.Sim.Cache = new(sim.Cache) // of all devices that the target opens
 	return runner.Target{
 		Name:       "hip@" + arch,
 		Side:       runner.HIP,

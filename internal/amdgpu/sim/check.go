@@ -90,8 +90,8 @@ func (l *launch) groupID(linear uint64) gpu.Dim3 {
 // source is the source line of an address, and that in an included file
 // where its code is inlined, "" where the object has none.
 func (m *module) source(pc uint64) (line, inlined string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.lines.Lock()
+	defer m.lines.Unlock()
 	return m.file.Line(pc)
 }
 

@@ -71,7 +71,7 @@ func nop(*wave, *op) {}
 
 // next is the address in memory of the instruction after o.
 func (w *wave) next(o *op) uint64 {
-	return w.unit.mod.image.base + o.in.PC + uint64(o.in.Size)
+	return w.g.l.kernel.mod.image.base + o.in.PC + uint64(o.in.Size)
 }
 
 func branch(w *wave, o *op) {
@@ -79,7 +79,7 @@ func branch(w *wave, o *op) {
 		w.pc = o.target
 		return
 	}
-	w.jump(w.unit.mod.image.base + o.in.Target())
+	w.jump(w.g.l.kernel.mod.image.base + o.in.Target())
 }
 
 func branchIf(cond func(w *wave) bool) handler {

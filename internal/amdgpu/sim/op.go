@@ -61,6 +61,11 @@ import (
 //   - What cannot be executed (a combination that is not modelled) is
 //     refused when compiled, by spec.prep, or when met, by w.refuse.
 //
+// What several handlers in a row cost is saved by spans (span.go). A handler of
+// plain arithmetic that is hot may have a second form there: one in
+// genuops/main.go for AVX-512, and a line in vectorForms or scalarForms.
+// TestForms holds it to the handler.
+//
 // Handlers are registered by LLVM's mnemonic without encoding suffix in the
 // tables that allSpecs joins. An instruction that an architecture renames is
 // registered under each of its names. Semantics that differ between

@@ -25,7 +25,8 @@ func newProgram(t *testing.T, arch isa.Arch, words ...uint32) *program {
 	t.Helper()
 	p := &program{bench: newBench(t, arch)}
 	code := dwords(words...)
-	u := &unit{mod: &module{image: &region{base: programImage}}, start: programStart, end: programStart + 4*uint64(len(words)), index: make([]int32, len(words))}
+	p.w.g.l = &launch{kernel: &kernel{mod: &module{image: &region{base: programImage}}}}
+	u := &unit{start: programStart, end: programStart + 4*uint64(len(words)), index: make([]int32, len(words))}
 	var insts []isa.Inst
 	for at := 0; at < 4*len(words); {
 		in, err := isa.Decode(arch, code[at:], programStart+uint64(at))

@@ -158,7 +158,7 @@ func (w *wave) launched(l *launch, o *op) {
 	l.kernel, l.cfg, l.waveSize = &kernel{mod, &codeobject.Kernel{Name: "k"}}, gpu.LaunchConfig{Grid: one, Block: one}, w.n
 	g.l, g.checks, g.noRaces, g.finds = l, true, true, findings{}
 	g.waves = []*wave{w}
-	w.unit, w.live = &unit{ops: []op{*o}, mod: mod}, w.full
+	w.unit, w.live = &unit{ops: []op{*o}}, w.full
 }
 
 // memorySound executes an instruction with checks, twice with what is

@@ -53,6 +53,10 @@ type Options struct {
 	// matter run one after another.
 	Workers int
 
+	// Cache, where set, shares compiled code objects with the other devices
+	// that have it.
+	Cache *Cache
+
 	// For tests that compare: no fast paths, and spans without uops.
 	slow, plain bool
 }
@@ -140,7 +144,7 @@ func (d *device) Load(image []byte) (gpu.Module, error) {
 		return nil, err
 	}
 	copy(r.data, f.Relocate(r.base))
-	return &module{dev: d, file: f, image: r, units: map[uint64]*unit{}, compilers: map[int]*compiler{}}, nil
+	return &module{dev: d, file: f, image: r, text: d.opts.Cache.text(d, image, f)}, nil
 }
 
 func (d *device) Alloc(name string, size int) (gpu.Buffer, error) {
@@ -249,17 +253,14 @@ func (b *buffer) Free() error {
 	return nil
 }
 
-// A module is a loaded code object. Its functions are compiled to ops when
-// a wave first comes to them.
+// A module is a loaded code object.
 type module struct {
 	dev   *device
-	file  *codeobject.File
 	image *region
+	*text
 
-	mu        sync.Mutex
-	units     map[uint64]*unit // by start and wave size
-	compilers map[int]*compiler
-	starts    []uint64 // where functions start
+	lines sync.Mutex // guards file, which reads debug info when first asked
+	file  *codeobject.File
 }
 
 func (m *module) Kernel(symbol string) (gpu.Kernel, error) {

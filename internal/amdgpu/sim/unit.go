@@ -1,17 +1,66 @@
 package sim
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"sort"
 	"strings"
+	"sync"
 
+	"github.com/paritycheck/paritycheck/internal/amdgpu/codeobject"
 	"github.com/paritycheck/paritycheck/internal/amdgpu/isa"
 )
 
+// A Cache keeps compiled code objects, so that devices that run the same ones
+// at a time, or one after another, compile them once.
+type Cache struct {
+	mu    sync.Mutex
+	texts map[textKey]*text
+}
+
+type textKey struct {
+	arch  isa.Arch
+	image [sha256.Size]byte
+}
+
+// text returns that of a code object loaded on d: what devices share, or,
+// without a Cache or with functions of the device's own in the ops, one of
+// its own.
+func (c *Cache) text(d *device, image []byte, f *codeobject.File) *text {
+	t := &text{arch: d.arch, specs: d.specs, watch: d.opts.Reached, file: f, units: map[uint64]*unit{}, compilers: map[int]*compiler{}}
+	if c == nil || t.watch != nil {
+		return t
+	}
+	key := textKey{d.arch, sha256.Sum256(image)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old := c.texts[key]; old != nil {
+		return old
+	}
+	if c.texts == nil {
+		c.texts = map[textKey]*text{}
+	}
+	c.texts[key] = t
+	return t
+}
+
+// A text is a code object's functions, compiled to ops when a wave first
+// comes to them. It knows of no device and no address.
+type text struct {
+	arch  isa.Arch
+	specs map[string]spec
+	watch func(pc uint64) // Options.Reached
+	file  *codeobject.File
+
+	mu        sync.Mutex
+	units     map[uint64]*unit // by start and wave size
+	compilers map[int]*compiler
+	starts    []uint64 // where functions start
+}
+
 // A unit is a function's ops. Control may enter it at every instruction.
 type unit struct {
-	mod   *module
 	start uint64 // address in the image
 	end   uint64
 	ops   []op    // the last refuses: control ran off the end
@@ -26,47 +75,47 @@ type unit struct {
 
 // unitAt returns the unit that holds the address in the image, compiled for
 // the wave size.
-func (m *module) unitAt(addr uint64, wave int) (*unit, error) {
-	t := m.file.Text
+func (x *text) unitAt(addr uint64, wave int) (*unit, error) {
+	t := x.file.Text
 	if addr < t.Addr || addr-t.Addr >= t.Size || addr%4 != 0 {
 		return nil, fmt.Errorf("jump to 0x%x, outside the code", addr)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.starts == nil {
-		m.starts = m.functions()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.starts == nil {
+		x.starts = x.functions()
 	}
-	i := sort.Search(len(m.starts), func(i int) bool { return m.starts[i] > addr }) - 1
-	start, end := m.starts[i], t.Addr+t.Size
-	if i+1 < len(m.starts) {
-		end = m.starts[i+1]
+	i := sort.Search(len(x.starts), func(i int) bool { return x.starts[i] > addr }) - 1
+	start, end := x.starts[i], t.Addr+t.Size
+	if i+1 < len(x.starts) {
+		end = x.starts[i+1]
 	}
 	key := start | uint64(wave>>6) // starts are multiples of 4
-	if u := m.units[key]; u != nil {
+	if u := x.units[key]; u != nil {
 		return u, nil
 	}
-	c := m.compilers[wave]
+	c := x.compilers[wave]
 	if c == nil {
-		c = newCompiler(m.dev.arch, wave, m.dev.specs)
-		m.compilers[wave] = c
+		c = newCompiler(x.arch, wave, x.specs)
+		x.compilers[wave] = c
 	}
-	u := m.compileUnit(c, start, end)
-	m.units[key] = u
+	u := x.compileUnit(c, start, end)
+	x.units[key] = u
 	return u, nil
 }
 
 // functions returns the sorted starts of functions, the first being the
 // start of the code.
-func (m *module) functions() []uint64 {
-	t := m.file.Text
+func (x *text) functions() []uint64 {
+	t := x.file.Text
 	in := func(a uint64) bool { return a > t.Addr && a-t.Addr < t.Size && a%4 == 0 }
 	s := []uint64{t.Addr}
-	for _, sym := range m.file.Symbols {
+	for _, sym := range x.file.Symbols {
 		if sym.Func && in(sym.Addr) {
 			s = append(s, sym.Addr)
 		}
 	}
-	for _, k := range m.file.Kernels {
+	for _, k := range x.file.Kernels {
 		if in(k.Entry) {
 			s = append(s, k.Entry)
 		}
@@ -82,14 +131,14 @@ func (m *module) functions() []uint64 {
 	return s[:n]
 }
 
-func (m *module) compileUnit(c *compiler, start, end uint64) *unit {
-	u := &unit{mod: m, start: start, end: end, index: make([]int32, (end-start)/4)}
-	code := m.file.Image[start:end]
+func (x *text) compileUnit(c *compiler, start, end uint64) *unit {
+	u := &unit{start: start, end: end, index: make([]int32, (end-start)/4)}
+	code := x.file.Image[start:end]
 	var insts []isa.Inst
 	for pc := start; pc < end; {
-		in, err := isa.Decode(m.dev.arch, code[pc-start:], pc)
+		in, err := isa.Decode(x.arch, code[pc-start:], pc)
 		if err != nil {
-			in = isa.Inst{PC: pc, Name: "(undecodable)", Size: 4, Arch: m.dev.arch}
+			in = isa.Inst{PC: pc, Name: "(undecodable)", Size: 4, Arch: x.arch}
 		}
 		for i := pc; i < pc+uint64(in.Size) && i < end; i += 4 {
 			u.index[(i-start)/4] = -1
@@ -103,7 +152,7 @@ func (m *module) compileUnit(c *compiler, start, end uint64) *unit {
 		in := &insts[i]
 		var o op
 		if in.Name == "(undecodable)" {
-			_, err := isa.Decode(m.dev.arch, code[in.PC-start:], in.PC)
+			_, err := isa.Decode(x.arch, code[in.PC-start:], in.PC)
 			o = refusedOp(in, fmt.Sprint(err))
 		} else {
 			o = c.compile(in)
@@ -116,7 +165,7 @@ func (m *module) compileUnit(c *compiler, start, end uint64) *unit {
 	u.ops = append(u.ops, refusedOp(&isa.Inst{PC: end, Name: "(none)"}, "control ran off the end of the function"))
 	u.findWhole()
 	u.findSeeds()
-	if f := m.dev.opts.Reached; f != nil {
+	if f := x.watch; f != nil {
 		u.watch(f)
 	} else {
 		u.findSpans(c.wave)
@@ -165,7 +214,7 @@ func (u *unit) scan(in *isa.Inst) {
 
 // jump continues at an address in memory.
 func (w *wave) jump(addr uint64) {
-	m := w.unit.mod
+	m := w.g.l.kernel.mod
 	off := addr - m.image.base
 	if off-w.unit.start >= w.unit.end-w.unit.start {
 		u, err := m.unitAt(off, w.n)
