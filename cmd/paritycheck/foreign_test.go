@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -280,5 +281,87 @@ func TestJudgeRecording(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect(exitError, "recording: bad.gz: ", "judge", "bad.gz")
+	}
+}
+
+// What another program computes of rms_norm and gelu_erf passes; a wrong
+// element, a scale, sums or arithmetic in f16, and rows in another order do
+// not.
+func TestForeignFaults(t *testing.T) {
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.safetensors"), filepath.Join(dir, "out.safetensors")
+	half := func(v float64) float64 { return tensor.F16.Round(v) }
+	same := func(v float64) float64 { return v }
+	// Each computes with every step rounded by r.
+	for name, compute := range map[string]func(src, alpha []float64, rows int, eps float64, r func(float64) float64) []float64{
+		"rms_norm/f32/rows=5,n=65,alpha=yes/normal": func(src, alpha []float64, rows int, eps float64, r func(float64) float64) []float64 {
+			n := len(src) / rows
+			y := make([]float64, len(src))
+			for i := range rows {
+				sum := 0.0
+				for _, v := range src[i*n : i*n+n] {
+					sum = r(sum + r(v*v))
+				}
+				for j := range n {
+					y[i*n+j] = src[i*n+j] / math.Sqrt(sum/float64(n)+eps) * alpha[j]
+				}
+			}
+			return y
+		},
+		"gelu_erf/f32/n=1024,layout=dense/normal": func(src, _ []float64, _ int, _ float64, r func(float64) float64) []float64 {
+			y := make([]float64, len(src))
+			for i, x := range src {
+				y[i] = r(r(x) * r(0.5*math.Erfc(-x/math.Sqrt2)))
+			}
+			return y
+		},
+	} {
+		op, _, _ := strings.Cut(name, "/")
+		which := []string{"--op", op, "--case", name}
+		if code, _, errOut := execute(append([]string{"inputs", "-o", in}, which...)...); code != exitOK {
+			t.Fatal(errOut)
+		}
+		data, err := os.ReadFile(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tensors, meta, err := bundle.Read(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var src, alpha []float64
+		for _, n := range tensors {
+			switch n.Name {
+			case "src", "inp":
+				src = n.Tensor.Floats()
+			case "alpha":
+				alpha = n.Tensor.Floats()
+			}
+		}
+		eps, _ := strconv.ParseFloat(meta["eps"], 64)
+		const rows = 5
+		right := compute(src, alpha, rows, eps, same)
+		check := func(what string, want int, y []float64) {
+			t.Helper()
+			var b bytes.Buffer
+			list := []bundle.Named{{Name: "out", Tensor: tensor.FromFloats(tensor.F32, y, len(y))}}
+			if err := errors.Join(bundle.Write(&b, list, nil), os.WriteFile(out, b.Bytes(), 0o666)); err != nil {
+				t.Fatal(err)
+			}
+			if code, text, errOut := execute(append([]string{"judge", "--output", out}, which...)...); code != want {
+				t.Errorf("%s, %s: exit %d, want %d: %s%s", name, what, code, want, text, errOut)
+			}
+		}
+		check("right", exitOK, right)
+		one, scaled := slices.Clone(right), slices.Clone(right)
+		one[len(one)/2] *= 1.001
+		for i := range scaled {
+			scaled[i] *= 1.01
+		}
+		swapped := append(slices.Clone(right[len(right)/rows:]), right[:len(right)/rows]...)
+		check("one wrong element", exitFail, one)
+		check("a scale of 1 %", exitFail, scaled)
+		check("arithmetic in f16", exitFail, compute(src, alpha, rows, eps, half))
+		check("rows in another order", exitFail, swapped)
 	}
 }
