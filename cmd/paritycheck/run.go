@@ -33,6 +33,7 @@ type runOptions struct {
 	set     []string
 	seed    uint64
 	repeat  int
+	tuned   bool
 	jobs    int
 	timeout time.Duration
 	strict  bool
@@ -121,6 +122,7 @@ argument of the launch alone.`,
 	f.StringVar(&opts.vs, "vs", "", "`target` that is the counterpart, as in rec:FILE for a recording; by default the first CUDA target")
 	f.StringArrayVar(&opts.set, "set", nil, "launch with argument `name=EXPR`, an expression of the op's parameters and dimensions")
 	f.Uint64Var(&opts.seed, "seed", 1, "`seed` of the inputs; equal seeds give equal inputs")
+	f.BoolVar(&opts.tuned, "tuned", false, "launch the bundled kernels as bench does, in place of candle's launch")
 	f.IntVar(&opts.repeat, "repeat", 2, "launch each case `n` times, at least 2")
 	f.IntVar(&opts.jobs, "jobs", 0, "run `n` cases at a time; 0 is one for each processor")
 	f.DurationVar(&opts.timeout, "timeout", 5*time.Minute, "give up a case on a target after this `time`; 0 is never")
@@ -249,7 +251,7 @@ func runCases(ctx context.Context, out, errOut io.Writer, opts runOptions, cases
 
 	ropts := runner.Options{
 		Seed: opts.seed, Level: opts.sel.Level, Repeat: opts.repeat, Jobs: opts.jobs,
-		Timeout: opts.timeout, Set: set, Against: opts.vs,
+		Timeout: opts.timeout, Set: set, Tuned: opts.tuned, Against: opts.vs,
 	}
 	if opts.host != nil {
 		if err := lock(ctx, errOut, opts.host, targets); err != nil {

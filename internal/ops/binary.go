@@ -42,6 +42,7 @@ zeros of either sign are one value (numerics.md 5.3)`
 
 func binaryOp(name, symbol, summary, formula, bound string) *Op {
 	o := &Op{
+		tune: tuneElements(2),
 		Name: name, Family: "binary", Module: "binary", Symbol: symbol + "_{T}",
 		Summary: summary, Formula: formula, Bound: bound, Parity: E0,
 		Variants: append(floats(), Variant{T: tensor.I64}, Variant{T: tensor.U32}, Variant{T: tensor.U8}),

@@ -10,6 +10,7 @@ import (
 // castOps are candle's cast module. A variant's I is the source's type.
 func castOps() []*Op {
 	o := &Op{
+		tune: tuneElements(2),
 		Name: "cast", Family: "cast", Module: "cast", Symbol: "cast_{I}_{T}",
 		Summary: "elements converted to another type",
 		Formula: `out[i] = T(inp[i])

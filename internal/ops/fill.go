@@ -18,6 +18,7 @@ func fillOps() []*Op {
 	list := []*Op{
 		{
 			Name: "fill", Symbol: "fill_{T}",
+			tune:    tuneElements(2),
 			Summary: "every element set to one value",
 			Formula: "buf[i] = value",
 			Params:  []Param{{Out, T, "buf"}, {Scalar, T, "value"}, {Scalar, SizeT, "numel"}},
@@ -25,6 +26,9 @@ func fillOps() []*Op {
 		},
 		{
 			Name: "copy2d", Symbol: "copy2d_{T}",
+			tune: func(q *Problem) { // two accesses are what the kernel has under way
+				spread(q, vectors(int(q.Arg("d1").Int*q.Arg("d2").Int), q.widest()), 2)
+			},
 			Summary: "rows copied between buffers of different pitch",
 			Formula: "dst[i*dst_s + j] = src[i*src_s + j] for i < d1, j < d2",
 			Params: []Param{
@@ -35,6 +39,7 @@ func fillOps() []*Op {
 		},
 		{
 			Name: "const_set", Symbol: "const_set_{T}",
+			tune:    tuneElements(2),
 			Summary: "the elements of a strided view set to one value",
 			Formula: "out[at(i)] = inp, where at(i) is element i of the layout info",
 			Params: []Param{

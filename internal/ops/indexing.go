@@ -72,6 +72,7 @@ each rounded to the element type, by one thread for each output column (numerics
 			o.Variants = append(o.Variants, Variant{T: t, I: i})
 		}
 	}
+	o.tune = tuneIndexing
 	o.Cases = func(v Variant, level Level) []Case { return indexingCases(o, v, level) }
 	o.Timed = func(v Variant, s Scale) []Timed {
 		return timed(s.lookups(), func(x extent) Case { return indexingCase(o, v, indexingExtent(o, v, x), "random") })
@@ -88,6 +89,25 @@ each rounded to the element type, by one thread for each output column (numerics
 		return moved*size + m*int64(p.Case.Variant.I.Size()), 0
 	}
 	return o
+}
+
+// tuneIndexing gives a thread the four accesses that the reading kernels have
+// under way, and each column, or 16 bytes of columns, to a thread of the
+// others.
+func tuneIndexing(q *Problem) {
+	size := q.Case.Variant.T.Size()
+	right := int(q.Arg("right").Int)
+	if q.Case.Op.Name == "gather" || right*size%access != 0 {
+		size = access // an access for each element
+	}
+	switch q.Case.Op.Name {
+	case "index_select", "gather":
+		spread(q, vectors(int(q.Arg("numel").Int), size), 4)
+	case "index_add":
+		spread(q, vectors(int(q.Arg("left").Int)*right, size), 1)
+	default:
+		spread(q, int(q.Arg("left").Int)*right, 1)
+	}
 }
 
 // An indexingSize is a problem's shape: dim is the source's indexed

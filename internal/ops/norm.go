@@ -50,6 +50,10 @@ ill-conditioned: a right kernel may give anything there, and they are not judged
 }
 
 func normOp(o *Op) *Op {
+	o.tune = func(q *Problem) {
+		tuneRows(q, int(q.Arg("n_cols").Int), 4)
+		q.Arg("block_size").Int = int64(q.Block.X)
+	}
 	o.Family, o.Module, o.Parity = "norm", "reduce", E2
 	o.Variants = floats()
 	o.Cases = func(v Variant, level Level) []Case { return normCases(o, v, level) }

@@ -50,6 +50,9 @@ type Op struct {
 	// Timed lists the cases that stand for a scale, for timing; none where
 	// the op does not occur at it.
 	Timed func(v Variant, s Scale) []Timed
+	// tune makes the launch for which the bundled kernels are fastest; nil is
+	// candle's, which Bind makes.
+	tune func(q *Problem)
 	// Work gives the bytes a perfect kernel moves and the operations it
 	// does, for rates.
 	Work func(p *Problem) (bytes, flops int64)

@@ -75,6 +75,7 @@ func fastOp(o *Op) *Op {
 		{Scalar, SizeT, "src_numel"}, {Scalar, SizeT, "el_to_sum_per_block"}, {Scalar, SizeT, "num_dims"},
 		{In, SizeT, "info"}, {In, T, "src"}, {Out, out, "dst"},
 	}
+	o.tune = func(q *Problem) { tuneRows(q, int(q.Arg("el_to_sum_per_block").Int), 8) }
 	o.Cases = func(v Variant, level Level) []Case { return fastCases(o, v, level) }
 	o.Timed = func(v Variant, s Scale) []Timed {
 		return timed(s.vocabulary(), func(x extent) Case {

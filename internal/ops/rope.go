@@ -24,6 +24,14 @@ func ropeOps() []*Op {
 
 func ropeOp(name, summary string, scalars []Param) *Op {
 	o := &Op{
+		tune: func(q *Problem) {
+			// A thread takes 16 bytes of src, or of each half of a head.
+			n := vectors(q.Arg("src").Buf.Len(), q.Case.Variant.T.Size())
+			if name != "rope_i" {
+				n = (n + 1) / 2
+			}
+			spread(q, n, 2)
+		},
 		Name:    name,
 		Family:  "rope",
 		Module:  "reduce",

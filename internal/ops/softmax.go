@@ -12,6 +12,7 @@ import (
 // softmaxOps is the softmax of candle's reduce module.
 func softmaxOps() []*Op {
 	o := &Op{
+		tune: func(q *Problem) { tuneRows(q, int(q.Arg("n_cols").Int), 4) },
 		Name: "softmax", Family: "softmax", Module: "reduce", Symbol: "softmax_{T}",
 		Summary: "e^x of each row over its sum",
 		Formula: `p_i = e^(x_i-max) / sum_j e^(x_j-max), of each row

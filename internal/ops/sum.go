@@ -10,6 +10,9 @@ import (
 // sumOp is the sum whose addends meet in the output by atomics.
 func sumOp() *Op {
 	o := &Op{
+		tune: func(q *Problem) { // a thread for 128 elements, of which the kernel's groups of 32 take 4096
+			spread(q, int(q.Arg("numel").Int), 128)
+		},
 		Name: "sum", Family: "reduce", Module: "reduce", Symbol: "sum_{T}",
 		Summary: "sums over any dims, by an atomic addition for each element",
 		Formula: `out[o] += x[i] for each element i whose index without the summed dims is o, in any order, of u32 modulo 2^32

@@ -105,6 +105,7 @@ func (l *layout) storage(n int) int {
 
 func unaryOp(f *unary) *Op {
 	o := &Op{
+		tune:     tuneElements(unaryAccesses(f)),
 		Name:     f.name,
 		Family:   "unary",
 		Module:   "unary",
@@ -164,6 +165,15 @@ func unaryCase(o *Op, f *unary, v Variant, n int, where, class string, param flo
 		c.Dims = append(c.Dims, Dim{Name: f.param, Value: int64(i), Text: strconv.FormatFloat(param, 'g', -1, 64)})
 	}
 	return c
+}
+
+// unaryAccesses is how many accesses a thread makes: more of a function of
+// long code, which does not wait for memory.
+func unaryAccesses(f *unary) int {
+	if f.judge != nil {
+		return 4
+	}
+	return 2
 }
 
 func unaryCases(o *Op, f *unary, v Variant, level Level) []Case {

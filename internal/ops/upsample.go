@@ -10,6 +10,10 @@ import (
 // upsampleOps resize images; candle has them in its conv module.
 func upsampleOps() []*Op {
 	o := &Op{
+		tune: func(q *Problem) {
+			dst := q.Arg("dst").Buf
+			spread(q, vectors(dst.Len(), dst.DType.Size()), 8)
+		},
 		Name: "upsample_nearest2d", Family: "upsample", Module: "conv", Symbol: "upsample_nearest2d_{T}",
 		Summary: "images resized by taking the nearest element of the source",
 		Formula: `dst[b][c][w][h] = src[b][c][min(floor(w*w_scale), w_in-1)][min(floor(h*h_scale), h_in-1)]

@@ -23,6 +23,9 @@ type Options struct {
 	Jobs    int           // workers; 0 is one for each processor
 	Timeout time.Duration // of one case on one target; 0 is none
 	Set     []Override
+	// Tuned launches the bundled kernels as they are timed, in place of
+	// candle's launch.
+	Tuned   bool
 	Against string // target that is the counterpart of HIP targets; "" chooses
 	// Prior, if not nil, is what an earlier part of this run found out. Its
 	// cases are not run again.
@@ -321,6 +324,9 @@ func (e *execution) collect(ctx context.Context, i int, s *session, q *ops.Probl
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, e.opts.Timeout, fmt.Errorf("no end after %v (--timeout)", e.opts.Timeout))
 		defer cancel()
+	}
+	if e.opts.Tuned && e.targets[i].Bundled {
+		q = q.Tuned()
 	}
 	out, err := s.collect(ctx, q, e.opts.Repeat, e.opts.Seed)
 	e.mu.Lock()

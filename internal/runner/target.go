@@ -46,6 +46,10 @@ type Target struct {
 	// Arithmetic is how the kernels compute on f16 and bf16, as far as it is
 	// declared of their source.
 	Arithmetic ops.Arithmetic
+	// Bundled is true where the images are of the bundled kernels, which run
+	// under any launch: they are timed under the one that suits them best
+	// (ops.Problem.Tuned).
+	Bundled bool
 	// Flags are the compiler flags of the images, for reports.
 	Flags string
 

@@ -323,6 +323,9 @@ func (t *timer) run(ctx context.Context, job *Job, bind func() *ops.Problem) (Re
 
 // time measures p and writes what it found into r.
 func (t *timer) time(ctx context.Context, p *ops.Problem, r *Result) error {
+	if t.target.Bundled {
+		p = p.Tuned()
+	}
 	m, err := t.session.measure(ctx, p, t.clock, t.flush, t.opts.Bench)
 	if err != nil {
 		return err
@@ -398,6 +401,9 @@ func (t *timer) copyRate(ctx context.Context) (*Bandwidth, error) {
 		// A target need not have the kernel.
 		if c, ok := copyCase(size / 4); ok {
 			p := c.Op.Bind(&c, ops.NewRand(t.opts.Seed, c.Name()))
+			if t.target.Bundled {
+				p = p.Tuned()
+			}
 			if m, err := t.session.measure(ctx, p, t.clock, t.flush, opts); err == nil {
 				b.Kernel = m.Cold.Median
 			} else if t.session.lost != nil {

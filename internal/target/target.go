@@ -141,6 +141,7 @@ func emulated(arch string, opts Options) runner.Target {
 		Name:       "hip@" + arch,
 		Side:       runner.HIP,
 		Arithmetic: bundled,
+		Bundled:    true,
 		Flags:      "clang " + strings.Join(kernels.Flags(kernels.HIP), " "),
 		Open:       func() (gpu.Device, error) { return sim.Open(arch, opts.Sim) },
 		Image:      func(_ gpu.Device, family string) ([]byte, error) { return kernels.Object(family, arch) },
@@ -155,6 +156,7 @@ func rocmTarget(name string, n int, opts Options) runner.Target {
 		Name:       name,
 		Side:       runner.HIP,
 		Arithmetic: bundled,
+		Bundled:    true,
 		Flags:      strings.Join(flags, " "),
 		Image: func(dev gpu.Device, family string) ([]byte, error) {
 			arch := dev.Info().Arch // gfx90a:sramecc+:xnack-
@@ -185,6 +187,7 @@ func cudaTarget(name string, side runner.Side, dialect string, n int, opts Optio
 		Name:       name,
 		Side:       side,
 		Arithmetic: bundled,
+		Bundled:    true,
 		Flags:      strings.Join(flags, " "),
 		Image: func(dev gpu.Device, family string) ([]byte, error) {
 			if missing != nil {

@@ -39,12 +39,29 @@ __device__ inline void const_set(size_t numel, size_t num_dims,
 template <typename T>
 __device__ inline void rows(const T *src, T *dst, size_t d1, size_t d2,
                             size_t src_s, size_t dst_s) {
+  constexpr int batch = 2; // under way in a thread, a block apart
   size_t numel = d1 * d2;
-  for (size_t i = thread_index(); i < numel; i += thread_count()) {
-    size_t row = numel >> 32 ? i / d2
-                             : static_cast<u32>(i) / static_cast<u32>(d2);
-    size_t col = i - row * d2;
-    dst[row * dst_s + col] = src[row * src_s + col];
+  Divider by_d2(d2, numel >> 32 == 0);
+  size_t step = blockDim.x, tile = batch * step;
+  for (size_t base = blockIdx.x * tile + threadIdx.x; base < numel;
+       base += gridDim.x * tile) {
+    T x[batch];
+    size_t to[batch];
+#pragma unroll
+    for (int k = 0; k < batch; k++) {
+      size_t i = base + k * step;
+      x[k] = {};
+      to[k] = 0;
+      if (i < numel) {
+        size_t row = by_d2(i), col = i - row * d2;
+        x[k] = src[row * src_s + col];
+        to[k] = row * dst_s + col;
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < batch; k++)
+      if (base + k * step < numel)
+        dst[to[k]] = x[k];
   }
 }
 
@@ -64,14 +81,14 @@ __device__ inline void copy2d(const T *src, T *dst, u32 d1, u32 d2, u32 src_s,
 }
 
 #define FILL(T)                                                                \
-  extern "C" __global__ void fill_##T(T *buf, T value, const size_t numel) {   \
+  extern "C" __global__ __launch_bounds__(1024) void fill_##T(T *buf, T value, const size_t numel) {   \
     fill(buf, value, numel);                                                   \
   }                                                                            \
-  extern "C" __global__ void copy2d_##T(const T *src, T *dst, u32 d1, u32 d2,  \
+  extern "C" __global__ __launch_bounds__(1024) void copy2d_##T(const T *src, T *dst, u32 d1, u32 d2,  \
                                         u32 src_s, u32 dst_s) {                \
     copy2d(src, dst, d1, d2, src_s, dst_s);                                    \
   }                                                                            \
-  extern "C" __global__ void const_set_##T(                                    \
+  extern "C" __global__ __launch_bounds__(1024) void const_set_##T(                                    \
       const size_t numel, const size_t num_dims, const size_t *info,           \
       const T inp, T *out) {                                                   \
     const_set(numel, num_dims, info, inp, out);                                \

@@ -46,14 +46,16 @@ __device__ inline A reduce_group(A v, int lanes, int present, Op op) {
   return v;
 }
 
-// What reduce_block needs of shared memory. It may be used again at once.
+// What reduce_block needs of shared memory. Two reductions that follow one
+// another need slots of their own: there is no barrier after the last read.
 template <typename A> struct Slots {
   A group[group_size];
-  A all;
 };
 
 // op over all threads of the block, in every thread: over each group, then
-// over the groups. Only slots that a group wrote are read.
+// over the groups, in order. Every thread does the second part for itself,
+// which takes as long as one thread's doing it and saves a barrier. Only
+// slots that a group wrote are read.
 template <typename A, typename Op>
 __device__ inline A reduce_block(A v, Slots<A> &slots, Op op) {
   int rank = thread_rank(), threads = thread_total();
@@ -66,15 +68,9 @@ __device__ inline A reduce_block(A v, Slots<A> &slots, Op op) {
   if (lane == 0)
     slots.group[group] = v;
   __syncthreads();
-  if (group == 0) {
-    int groups = (threads + group_size - 1) / group_size;
-    A w = v;
-    if (lane < groups)
-      w = slots.group[lane];
-    w = reduce_group(w, groups, group_size, op);
-    if (lane == 0)
-      slots.all = w;
-  }
-  __syncthreads();
-  return slots.all;
+  int groups = (threads + group_size - 1) / group_size;
+  v = slots.group[0];
+  for (int i = 1; i < groups; i++)
+    v = op(v, slots.group[i]);
+  return v;
 }

@@ -28,4 +28,18 @@ MATH(round) // half away from zero
 __device__ inline float pow(float x, float y) { return ::powf(x, y); }
 __device__ inline double pow(double x, double y) { return ::pow(x, y); }
 
+// 1/x within 2 units of the last place, of x well inside the normal range.
+__device__ inline float quick_recip(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// 2^x within 2 units of the last place; 0 where it is below the normal range.
+__device__ inline float quick_exp2(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 } // namespace m

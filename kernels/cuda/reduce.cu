@@ -2,16 +2,14 @@
 // of one stretch of the layout, whose reduced dims stand last. sum adds each
 // element to its output by an atomic.
 //
-// A block works in candle's order: thread t takes elements t, t + threads and
-// so on, then thread t takes in thread t + s for s halving down to 1. So sums
-// round alike on both sides, and of equal extremes the same index is found,
-// which is not the lowest. Any number of threads will do; candle's own kernels
-// need a power of two.
+// A block may have any number of threads, for the results do not depend on it
+// but for the rounding of float sums: of equal extremes the one is found that
+// candle's kernels find, which is not the lowest (Threads).
 //
 // f16 and bf16 are added in float and rounded once, where candle adds in the
 // element type; their min and max keep a NaN, those of f32 and f64 drop it.
 #include "group.h"
-#include "index.h"
+#include "row.h"
 
 // Lane<T>::type is what T is shuffled and added in.
 template <typename T> struct Lane { typedef compute<T> type; };
@@ -44,6 +42,17 @@ template <> struct Range<f32> {
 template <> struct Range<f16> : Range<f32> {};
 template <> struct Range<bf16> : Range<f32> {};
 
+// Kept<T> says whether minima and maxima of T keep a NaN.
+template <typename T> struct Kept {
+  static constexpr bool nan = false;
+  static __device__ lane_type<T> value() { return 0; }
+};
+template <> struct Kept<f16> {
+  static constexpr bool nan = true;
+  static __device__ f32 value() { return __int_as_float(0x7fc00000); }
+};
+template <> struct Kept<bf16> : Kept<f16> {};
+
 template <typename T> struct Max {
   template <typename A> static __device__ A of(A a, A b) {
     return b > a ? b : a;
@@ -66,91 +75,86 @@ template <> struct Max<f64> {
 template <> struct Min<f64> {
   static __device__ f64 of(f64 a, f64 b) { return fmin(a, b); }
 };
-struct KeepNaN {
-  static __device__ bool in(f32 a, f32 b) { return a != a || b != b; }
-};
-template <> struct Max<f16> {
-  static __device__ f32 of(f32 a, f32 b) {
-    return KeepNaN::in(a, b) ? a + b : fmaxf(a, b);
-  }
-};
-template <> struct Min<f16> {
-  static __device__ f32 of(f32 a, f32 b) {
-    return KeepNaN::in(a, b) ? a + b : fminf(a, b);
-  }
-};
-template <> struct Max<bf16> : Max<f16> {};
-template <> struct Min<bf16> : Min<f16> {};
+template <> struct Max<f16> : Max<f32> {};
+template <> struct Min<f16> : Min<f32> {};
+template <> struct Max<bf16> : Max<f32> {};
+template <> struct Min<bf16> : Min<f32> {};
 
-// walk calls f(element, its place in the layout) for this thread's elements.
+// scan calls f(i, element i of this block's) for this thread's elements.
 template <typename T, typename F>
-__device__ inline void walk(size_t numel, size_t each, size_t num_dims,
+__device__ inline void scan(size_t numel, size_t each_block, size_t num_dims,
                             const size_t *info, const T *src, F f) {
-  size_t start = each * blockIdx.x;
-  size_t stop = start + each < numel ? start + each : numel;
+  size_t start = each_block * blockIdx.x;
+  size_t n = numel - start < each_block ? numel - start : each_block;
   bool gather = info && !contiguous(num_dims, info, info + num_dims);
-#pragma unroll 1
-  for (size_t i = start + thread_rank(); i < stop; i += thread_total())
-    f(src[gather ? strided(i, numel, num_dims, info, info + num_dims) : i], i);
-}
-
-// tree is op over the block, in thread 0. Threads of the upper half hand over
-// through shared memory; each half uses places of its own, so that one barrier
-// is enough, and the last 32 threads use none.
-template <typename A, typename Op>
-__device__ inline A tree(A v, A (&shared)[1024], Op op) {
-  int rank = thread_rank(), threads = thread_total();
-  int half = group_size;
-  while (2 * half < threads)
-    half *= 2;
-  for (; half >= group_size && half < threads; half /= 2) {
-    if (rank >= half && rank < 2 * half)
-      shared[rank] = v;
-    __syncthreads();
-    if (rank < half && rank + half < threads)
-      v = op(v, shared[rank + half]);
+  if (!gather && n >> 31 == 0) {
+    each<4>(src + start, static_cast<int>(n), thread_rank(), thread_total(), f);
+    return;
   }
-  int present = threads - rank / group_size * group_size;
-  present = present < group_size ? present : group_size;
-  return reduce_group(v, present, present, op);
+#pragma unroll 1
+  for (size_t i = thread_rank(); i < n; i += thread_total())
+    f(i, src[gather ? strided(start + i, numel, num_dims, info, info + num_dims)
+                    : start + i]);
 }
 
 template <typename T>
-__device__ inline void fast_sum(size_t numel, size_t each, size_t num_dims,
+__device__ inline void fast_sum(size_t numel, size_t each_block, size_t num_dims,
                                 const size_t *info, const T *src, T *dst) {
   typedef lane_type<T> A;
-  __shared__ A shared[1024];
+  __shared__ Slots<A> slots;
   A sum = 0;
-  walk(numel, each, num_dims, info, src,
-       [&](T x, size_t) { sum += widen(x); });
-  sum = tree(sum, shared, [](A a, A b) { return a + b; });
+  scan(numel, each_block, num_dims, info, src,
+       [&](size_t, T x) { sum += widen(x); });
+  sum = reduce_block(sum, slots, [](A a, A b) { return a + b; });
   if (thread_rank() == 0)
     dst[blockIdx.x] = narrow<T>(sum);
 }
 
 template <typename Pick, typename T>
-__device__ inline void fast_pick(lane_type<T> from, size_t numel, size_t each,
-                                 size_t num_dims, const size_t *info,
-                                 const T *src, T *dst) {
+__device__ inline void fast_pick(lane_type<T> from, size_t numel,
+                                 size_t each_block, size_t num_dims,
+                                 const size_t *info, const T *src, T *dst) {
   typedef lane_type<T> A;
-  __shared__ A shared[1024];
+  __shared__ Slots<A> slots;
+  __shared__ Slots<u32> odd_slots;
   A best = from;
-  walk(numel, each, num_dims, info, src,
-       [&](T x, size_t) { best = Pick::of(best, static_cast<A>(widen(x))); });
-  best = tree(best, shared, [](A a, A b) { return Pick::of(a, b); });
+  bool odd = false; // whether a NaN was dropped
+  scan(numel, each_block, num_dims, info, src, [&](size_t, T e) {
+    A x = widen(e);
+    odd = odd || x != x;
+    best = Pick::of(best, x);
+  });
+  best = reduce_block(best, slots, [](A a, A b) { return Pick::of(a, b); });
+  if (Kept<T>::nan) {
+    odd = reduce_block(static_cast<u32>(odd), odd_slots,
+                       [](u32 a, u32 b) { return a | b; });
+    if (odd)
+      best = Kept<T>::value();
+  }
   if (thread_rank() == 0)
     dst[blockIdx.x] = narrow<T>(best);
 }
 
-// A value with its index along the last dim.
-template <typename A> struct At {
-  A value;
-  u32 index;
+// candle's order, in which of equal elements the first is found. candle has
+// L threads, the power of two from min(n, 1024) up; thread t takes elements t,
+// t + L and so on and then, for s halving from L/2, takes in thread t + s. So
+// the least bit-reversed t comes first, and in a thread the least index.
+struct Threads {
+  int log;
+  __device__ inline Threads(size_t n) : log(0) {
+    while (log < 10 && static_cast<size_t>(1) << log < n)
+      log++;
+  }
+  __device__ inline u32 count() const { return 1u << log; }
+  // place has bit-reversed t at the top and below it the steps before i.
+  __device__ inline u32 place(u32 i) const {
+    return __brev(i & (count() - 1)) | i >> log;
+  }
+  __device__ inline u32 index(u32 place) const {
+    u32 t = log ? __brev(place >> (32 - log) << (32 - log)) : 0;
+    return (place & (0xffffffffu >> log)) << log | t;
+  }
 };
-template <typename A>
-__device__ inline At<A> shift_down(At<A> v, int by, int present) {
-  return {shift_down(v.value, by, present), shift_down(v.index, by, present)};
-}
 
 struct Above {
   template <typename A> static __device__ bool better(A a, A b) {
@@ -163,28 +167,89 @@ struct Below {
   }
 };
 
-// better(a, b) tells whether a is to be taken in place of b. A thread's first
-// element is taken whatever it is: a NaN there stays, for nothing is better.
+template <typename A> struct At {
+  A value;
+  u32 index;
+};
+
+// The index of the best in candle's order, whatever the elements: a thread's
+// first is taken, and a NaN there stays, for nothing is better; elsewhere a
+// NaN is passed over.
+template <typename Order, typename A, typename Get>
+__device__ inline u32 ordered(A from, u32 n, Threads candle, Get get) {
+  __shared__ At<A> best[1024];
+  for (u32 t = thread_rank(); t < candle.count(); t += thread_total()) {
+    At<A> b = {from, 0xffffffff};
+    for (u32 i = t; i < n; i += candle.count()) {
+      A x = get(i);
+      if (i == t || Order::better(x, b.value))
+        b = {x, i};
+    }
+    best[t] = b;
+  }
+  for (u32 s = candle.count() / 2; s > 0; s /= 2) {
+    __syncthreads();
+    for (u32 t = thread_rank(); t < s; t += thread_total())
+      if (Order::better(best[t + s].value, best[t].value))
+        best[t] = best[t + s];
+  }
+  __syncthreads();
+  return best[0].index;
+}
+
+// An element with its place in candle's order.
+template <typename A> struct Placed {
+  A value;
+  u32 place;
+};
+template <typename A>
+__device__ inline Placed<A> shift_down(Placed<A> v, int by, int present) {
+  return {shift_down(v.value, by, present), shift_down(v.place, by, present)};
+}
+template <typename A>
+__device__ inline Placed<A> first_lane(Placed<A> v, int present) {
+  return {first_lane(v.value, present), first_lane(v.place, present)};
+}
+
 template <typename Order, typename T>
-__device__ inline void fast_arg(lane_type<T> from, size_t numel, size_t each,
-                                size_t num_dims, const size_t *info,
-                                const T *src, u32 *dst) {
+__device__ inline void fast_arg(lane_type<T> from, size_t numel,
+                                size_t each_block, size_t num_dims,
+                                const size_t *info, const T *src, u32 *dst) {
   typedef lane_type<T> A;
-  __shared__ At<A> shared[1024];
-  At<A> best = {from, 0xffffffff};
-  size_t last = info ? info[num_dims - 1] : each;
-  bool set = false;
-  walk(numel, each, num_dims, info, src, [&](T e, size_t i) {
+  __shared__ Slots<Placed<A>> slots;
+  Threads candle(each_block);
+
+  // A NaN is taken and stays, to tell that order alone decides.
+  Placed<A> best = {from, 0xffffffff};
+  scan(numel, each_block, num_dims, info, src, [&](size_t i, T e) {
     A x = widen(e);
-    if (!set || Order::better(x, best.value))
-      best = {x, static_cast<u32>(i % last)};
-    set = true;
+    if (Order::better(best.value, x))
+      return;
+    u32 place = candle.place(static_cast<u32>(i));
+    if (Order::better(x, best.value) || x != x ||
+        (x == best.value && place < best.place))
+      best = {x, place};
   });
-  best = tree(best, shared, [](At<A> a, At<A> b) {
-    return Order::better(b.value, a.value) ? b : a;
+  best = reduce_block(best, slots, [](Placed<A> a, Placed<A> b) {
+    bool worse = Order::better(a.value, b.value) || a.value != a.value ||
+                 (a.value == b.value && a.place < b.place);
+    return worse ? a : b;
   });
+  u32 index = candle.index(best.place);
+  if (best.value != best.value) {
+    size_t start = each_block * blockIdx.x;
+    size_t n = numel - start < each_block ? numel - start : each_block;
+    bool gather = info && !contiguous(num_dims, info, info + num_dims);
+    index = ordered<Order>(from, static_cast<u32>(n), candle, [&](u32 i) {
+      return static_cast<A>(widen(
+          src[gather ? strided(start + i, numel, num_dims, info,
+                               info + num_dims)
+                     : start + i]));
+    });
+  }
   if (thread_rank() == 0)
-    dst[blockIdx.x] = best.index;
+    dst[blockIdx.x] =
+        index % static_cast<u32>(info ? info[num_dims - 1] : each_block);
 }
 
 __device__ inline void atomic_add(f64 *p, f64 x) { atomicAdd(p, x); }
@@ -193,7 +258,7 @@ __device__ inline void atomic_add(u32 *p, u32 x) { atomicAdd(p, x); }
 
 // A half is added in float and rounded, by exchanging the aligned word that
 // holds it: there is no narrower exchange.
-template <typename T> __device__ inline void atomic_add(T *p, T x) {
+template <typename T> __device__ inline void atomic_add(T *p, f32 x) {
   static_assert(sizeof(T) == 2, "f16 and bf16");
   union {
     unsigned short bits;
@@ -206,35 +271,117 @@ template <typename T> __device__ inline void atomic_add(T *p, T x) {
   do {
     old = seen;
     half.bits = static_cast<unsigned short>(old >> shift);
-    half.value = narrow<T>(widen(half.value) + widen(x));
+    half.value = narrow<T>(widen(half.value) + x);
     u32 rest = old & ~(0xffffu << shift);
     seen = atomicCAS(word, old, rest | static_cast<u32>(half.bits) << shift);
   } while (seen != old);
 }
 
+// sum_pieces adds elements to their outputs, in pieces of N that go to one
+// each; of run elements from a multiple of run on all do. Threads of a group
+// take pieces that lie together, a few each, and add up what goes to one output before they
+// turn to memory; so does the group where all of its threads' go to one.
+template <int N, typename T, typename Load>
+__device__ inline void sum_pieces(size_t numel, size_t run,
+                                  size_t num_sum_dims, const size_t *lengths,
+                                  const size_t *steps, T *out, Load load) {
+  typedef compute<T> A;
+  // Pieces of a thread: in packs a group takes 4096 elements.
+  constexpr int at_once = 8, rounds = N > 1 ? 16 / N : 4;
+  Divider by_run(run, numel >> 32 == 0);
+  // Without whole groups each thread is one.
+  int group = thread_total() % group_size == 0 ? group_size : 1;
+  int lane = thread_rank() % group;
+  size_t part = static_cast<size_t>(group) * at_once * N, span = rounds * part;
+#pragma unroll 1
+  for (size_t base = thread_index() / group * span; base < numel;
+       base += thread_count() / group * span) {
+    size_t at = 0; // the run that acc is of
+    A acc = 0;
+    bool any = false;
+    auto flush = [&] {
+      size_t to = at * run;
+#pragma unroll 1
+      for (size_t d = 0; d < num_sum_dims; d++) {
+        size_t before = to / steps[d];
+        to = before / lengths[d] * steps[d] + (to - before * steps[d]);
+      }
+      atomic_add(out + to, acc);
+    };
+#pragma unroll 1
+    for (size_t from = base; from < base + span && from < numel; from += part) {
+      Pack<T, N> x[at_once];
+#pragma unroll
+      for (int k = 0; k < at_once; k++) {
+        size_t i = from + (static_cast<size_t>(k) * group + lane) * N;
+        x[k] = {};
+        if (i < numel)
+          x[k] = load(i);
+      }
+#pragma unroll
+      for (int k = 0; k < at_once; k++) {
+        size_t i = from + (static_cast<size_t>(k) * group + lane) * N;
+        if (i >= numel)
+          continue;
+        size_t q = by_run(i);
+        if (any && q != at) {
+          flush();
+          acc = 0;
+        }
+#pragma unroll
+        for (int j = 0; j < N; j++)
+          acc += widen(x[k].at[j]);
+        at = q;
+        any = true;
+      }
+    }
+    // The first lane has an element if any has.
+    if (group == group_size) {
+      u32 first = first_lane(static_cast<u32>(at), group_size);
+      u32 strays = any && static_cast<u32>(at) != first;
+      strays = reduce_group(strays, group_size, group_size,
+                            [](u32 a, u32 b) { return a | b; });
+      if (first_lane(strays, group_size) == 0) {
+        acc = reduce_group(acc, group_size, group_size,
+                           [](A a, A b) { return a + b; });
+        any = any && lane == 0;
+      }
+    }
+    if (any)
+      flush();
+  }
+}
+
 // info is dims, strides, then for each summed dim, in the order of dims, its
-// length and the number of elements behind one step of it.
+// length and the number of elements behind one step of it. Where the last dim
+// is summed, elements that follow one another go to one output.
 template <typename T>
 __device__ inline void sum(size_t numel, size_t num_dims, size_t num_sum_dims,
                            const size_t *info, const T *inp, T *out) {
+  constexpr int n = Vec<T>::size;
   const size_t *strides = info + num_dims;
   const size_t *lengths = strides + num_dims;
   const size_t *steps = lengths + num_sum_dims;
   bool gather = !contiguous(num_dims, info, strides);
-  for (size_t i = thread_index(); i < numel; i += thread_count()) {
-    size_t to = i;
-#pragma unroll 1
-    for (size_t d = 0; d < num_sum_dims; d++) {
-      size_t before = to / steps[d];
-      to = before / lengths[d] * steps[d] + (to - before * steps[d]);
-    }
-    atomic_add(out + to,
-               inp[gather ? strided(i, numel, num_dims, info, strides) : i]);
-  }
+  size_t run = num_sum_dims > 0 && steps[num_sum_dims - 1] == 1
+                   ? lengths[num_sum_dims - 1]
+                   : 1;
+  if (!gather && aligned(inp) && run % n == 0)
+    sum_pieces<n>(numel, run, num_sum_dims, lengths, steps, out,
+                  [=](size_t i) {
+                    return *reinterpret_cast<const Pack<T, n> *>(inp + i);
+                  });
+  else
+    sum_pieces<1>(numel, run, num_sum_dims, lengths, steps, out,
+                  [=](size_t i) -> Pack<T, 1> {
+                    return {inp[gather ? strided(i, numel, num_dims, info,
+                                                 strides)
+                                       : i]};
+                  });
 }
 
 #define FAST(name, T, R, call)                                                 \
-  extern "C" __global__ void name##_##T(                                       \
+  extern "C" __global__ __launch_bounds__(1024) void name##_##T(                                       \
       const size_t src_numel, const size_t el_to_sum_per_block,                \
       const size_t num_dims, const size_t *info, const T *src, R *dst) {       \
     call;                                                                      \
@@ -252,7 +399,7 @@ __device__ inline void sum(size_t numel, size_t num_dims, size_t num_sum_dims,
   FAST(fast_argmin, T, u32, fast_arg<Below>(Range<T>::high(), ARGS))
 
 #define SUM(T)                                                                 \
-  extern "C" __global__ void sum_##T(                                          \
+  extern "C" __global__ __launch_bounds__(1024) void sum_##T(                                          \
       const size_t numel, const size_t num_dims, const size_t num_sum_dims,    \
       const size_t *info, const T *inp, T *out) {                              \
     sum(numel, num_dims, num_sum_dims, info, inp, out);                        \

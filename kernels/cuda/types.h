@@ -51,11 +51,17 @@ template <> __device__ inline f16 narrow(float x) {
   return y;
 }
 template <> __device__ inline bf16 narrow(float x) {
+#if __CUDA_ARCH__ >= 800
+  bf16 y;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+  return y;
+#else
   u32 u = __float_as_uint(x);
   u32 rounded = u + 0x7fff + ((u >> 16) & 1);
   u32 quiet = u | 0x400000;
   u32 r = (u & 0x7fffffff) > 0x7f800000 ? quiet : rounded;
   return {static_cast<unsigned short>(r >> 16)};
+#endif
 }
 
 // fused is a*b + c with one rounding.
@@ -64,24 +70,4 @@ __device__ inline float fused(float a, float b, float c) {
 }
 __device__ inline double fused(double a, double b, double c) {
   return fma(a, b, c);
-}
-
-// Two neighbours, moved by one access of twice T's size where p is aligned
-// for it; a pointer into the middle of a tensor need not be.
-template <typename T> struct alignas(2 * sizeof(T)) Pair { T x, y; };
-template <typename T> __device__ inline bool pair_aligned(const T *p) {
-  return reinterpret_cast<size_t>(p) % sizeof(Pair<T>) == 0;
-}
-template <typename T> __device__ inline Pair<T> load_pair(const T *p) {
-  if (pair_aligned(p))
-    return *reinterpret_cast<const Pair<T> *>(p);
-  return {p[0], p[1]};
-}
-template <typename T> __device__ inline void store_pair(T *p, T x, T y) {
-  if (pair_aligned(p)) {
-    *reinterpret_cast<Pair<T> *>(p) = {x, y};
-  } else {
-    p[0] = x;
-    p[1] = y;
-  }
 }

@@ -1,9 +1,15 @@
 // Reductions over the threads of a block with what goes wrong in them. With
-// F = twin they are those of kernels/hip/group.h. The faults are named in
+// F = twin they give what those of kernels/hip/group.h give. The faults are named in
 // the enum Fault of the source that includes this.
 #pragma once
 
 #include "group.h"
+
+// What reduce_faulty needs of shared memory.
+template <typename A> struct Places {
+  A group[group_size];
+  A all;
+};
 
 // A wave's own size where the fault takes it for that of a CUDA warp, or
 // for that of CDNA.
@@ -26,7 +32,7 @@ __device__ inline A reduce_lanes(A v, int lane, int lanes, Op op) {
 }
 
 template <Fault F, typename A, typename Op>
-__device__ inline A reduce_faulty(A v, Slots<A> &slots, A none, Op op) {
+__device__ inline A reduce_faulty(A v, Places<A> &slots, A none, Op op) {
   int rank = thread_rank(), threads = thread_total();
   if constexpr (F == warp_32_w64) {
     // Warps of 32 by __lane_id and warpSize, which hold 64 here: half of

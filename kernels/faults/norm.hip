@@ -135,7 +135,7 @@ template <Fault F> __device__ inline size_t row_start(int n) {
 template <Fault F, typename T>
 __device__ inline void rms_norm(const T *src, T *dst, const T *alpha,
                                 int n_cols, int block_size, float eps) {
-  __shared__ Slots<float> slots;
+  __shared__ Places<float> slots;
   const T *row = src + row_start<F>(n_cols);
   int first = thread_rank(), step = stride<F>(block_size);
   float squares = squares_of<F>(row, n_cols, first, step, 0);
@@ -152,7 +152,7 @@ template <Fault F, typename T>
 __device__ inline void layer_norm(const T *src, T *dst, const T *alpha,
                                   const T *beta, int n_cols, int block_size,
                                   float eps) {
-  __shared__ Slots<float> slots;
+  __shared__ Places<float> slots;
   const T *row = src + row_start<F>(n_cols);
   int first = thread_rank(), step = stride<F>(block_size);
   float sum = 0;

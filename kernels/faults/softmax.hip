@@ -56,7 +56,7 @@ template <Fault F, typename A> __device__ inline A power(A x) {
 }
 
 template <Fault F, typename A, typename Op>
-__device__ inline A combine(A v, Slots<A> &slots, A none, Op op) {
+__device__ inline A combine(A v, Places<A> &slots, A none, Op op) {
   if (F == wave_64_w64) {
     for (int by = warpSize / 2; by > 0; by /= 2)
       v = op(v, __shfl_xor(v, by));
@@ -68,7 +68,7 @@ __device__ inline A combine(A v, Slots<A> &slots, A none, Op op) {
 template <Fault F, typename T>
 __device__ inline void softmax(const T *src, T *dst, int n_cols) {
   typedef compute<T> A;
-  __shared__ Slots<A> slots;
+  __shared__ Places<A> slots;
   size_t row = F == row_ignored ? 0 : static_cast<size_t>(blockIdx.x) * n_cols;
   int first = F == thread_x ? threadIdx.x : thread_rank();
   int step = thread_total();

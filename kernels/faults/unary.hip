@@ -267,7 +267,9 @@ __device__ inline void map_faulty(size_t numel, size_t num_dims,
 #pragma unroll 1
     for (size_t v = i; v < vecs; v += threads) {
       Vec<T> x = reinterpret_cast<const Vec<T> *>(inp)[v];
-      x.apply(f);
+#pragma unroll
+      for (int k = 0; k < Vec<T>::size; k++)
+        x.at[k] = f(x.at[k]);
       reinterpret_cast<Vec<T> *>(out)[v] = x;
     }
     if (F == tail_left)

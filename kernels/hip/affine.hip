@@ -19,7 +19,7 @@ template <typename T> struct Affine {
 FOR_FLOATS(FUSED)
 
 #define AFFINE(T)                                                              \
-  extern "C" __global__ void affine_##T(                                       \
+  extern "C" __global__ __launch_bounds__(1024) void affine_##T(                                       \
       const size_t numel, const size_t num_dims, const size_t *info,           \
       const T *inp, T *out, const T mul, const T add) {                        \
     const T *from = inp ? inp : out;                                           \

@@ -47,7 +47,7 @@ OP(Maximum, T, stays<T>(x) ? a : stays<T>(y) ? b : narrow<T>(larger(x, y)))
 OP(Minimum, T, stays<T>(x) ? a : stays<T>(y) ? b : narrow<T>(smaller(x, y)))
 
 #define BINARY(symbol, T, R, Op)                                               \
-  extern "C" __global__ void symbol##_##T(                                     \
+  extern "C" __global__ __launch_bounds__(1024) void symbol##_##T(                                     \
       const size_t numel, const size_t num_dims,                               \
       const size_t *dims_and_strides, const T *lhs, const T *rhs, R *out) {    \
     zip(numel, num_dims, dims_and_strides, out, Op<T>(),                       \

@@ -72,7 +72,7 @@ template <typename T> struct Cast<T, T> {
 };
 
 #define CAST(S, T)                                                             \
-  extern "C" __global__ void cast_##S##_##T(                                   \
+  extern "C" __global__ __launch_bounds__(1024) void cast_##S##_##T(                                   \
       const size_t numel, const size_t num_dims, const size_t *info,           \
       const S *inp, T *out) {                                                  \
     zip(numel, num_dims, info, out, Cast<S, T>(),                              \

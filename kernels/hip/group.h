@@ -21,15 +21,24 @@ __device__ inline int thread_total() {
 }
 
 // The value of the lane by places up in the group, of which the lanes below
-// present run this. The last lanes get one of no meaning.
+// present run this. The last lanes get one of no meaning. NVIDIA's lanes may
+// have come apart in a branch before and have to be named.
 template <typename A>
 __device__ inline A shift_down(A v, int by, int present) {
+#ifdef __HIP_PLATFORM_NVIDIA__
+  return __shfl_down_sync(0xffffffffu >> (group_size - present), v, by);
+#else
   return __shfl_down(v, by, group_size);
+#endif
 }
 
 // The value of the group's first lane.
 template <typename A> __device__ inline A first_lane(A v, int present) {
+#ifdef __HIP_PLATFORM_NVIDIA__
+  return __shfl_sync(0xffffffffu >> (group_size - present), v, 0);
+#else
   return __shfl(v, 0, group_size);
+#endif
 }
 
 // op over the first lanes of the group, in its first lane: lane i takes in
@@ -46,14 +55,16 @@ __device__ inline A reduce_group(A v, int lanes, int present, Op op) {
   return v;
 }
 
-// What reduce_block needs of shared memory. It may be used again at once.
+// What reduce_block needs of shared memory. Two reductions that follow one
+// another need slots of their own: there is no barrier after the last read.
 template <typename A> struct Slots {
   A group[group_size];
-  A all;
 };
 
 // op over all threads of the block, in every thread: over each group, then
-// over the groups. Only slots that a group wrote are read.
+// over the groups, in order. Every thread does the second part for itself,
+// which takes as long as one thread's doing it and saves a barrier. Only
+// slots that a group wrote are read.
 template <typename A, typename Op>
 __device__ inline A reduce_block(A v, Slots<A> &slots, Op op) {
   int rank = thread_rank(), threads = thread_total();
@@ -66,15 +77,9 @@ __device__ inline A reduce_block(A v, Slots<A> &slots, Op op) {
   if (lane == 0)
     slots.group[group] = v;
   __syncthreads();
-  if (group == 0) {
-    int groups = (threads + group_size - 1) / group_size;
-    A w = v;
-    if (lane < groups)
-      w = slots.group[lane];
-    w = reduce_group(w, groups, group_size, op);
-    if (lane == 0)
-      slots.all = w;
-  }
-  __syncthreads();
-  return slots.all;
+  int groups = (threads + group_size - 1) / group_size;
+  v = slots.group[0];
+  for (int i = 1; i < groups; i++)
+    v = op(v, slots.group[i]);
+  return v;
 }

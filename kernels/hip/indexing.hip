@@ -17,39 +17,85 @@ template <typename T> __device__ inline T sum(T a, T b) {
   return narrow<T>(widen(a) + widen(b));
 }
 
+// What an element is held in where a thread has an array of them: a register.
+// Compilers pack arrays of bytes into registers, and leave parts undefined.
+template <typename T> struct Whole { typedef T type; };
+template <> struct Whole<u8> { typedef u32 type; };
+template <typename T> using whole = typename Whole<T>::type;
+
+// A thread has this many elements under way, which lie a block apart, so
+// that their loads wait together.
+constexpr int batch = 4;
+
+// pick writes out[i] for the rows of right elements that ids choose: one for
+// each element, or one for a row. An element may be a Pack, which a thread
+// moves as a whole.
+template <bool PerElement, typename E, typename I>
+__device__ inline void pick(size_t numel, const I *ids, const E *inp, E *out,
+                            size_t src_dim, size_t ids_dim, size_t right) {
+  bool small = numel >> 32 == 0;
+  Divider by_right(right, small), by_ids(ids_dim, small);
+  size_t step = blockDim.x, tile = batch * step;
+#pragma unroll 1
+  for (size_t base = blockIdx.x * tile + threadIdx.x; base < numel;
+       base += gridDim.x * tile) {
+    size_t from[batch];
+    bool takes[batch];
+#pragma unroll
+    for (int k = 0; k < batch; k++) {
+      size_t i = base + k * step;
+      from[k] = 0;
+      takes[k] = false;
+      if (i < numel) {
+        size_t row = by_right(i), l = by_ids(row); // row is (l, j)
+        I id = ids[PerElement ? i : row - l * ids_dim];
+        takes[k] = id != Limit<I>::max;
+        from[k] = (l * src_dim + static_cast<size_t>(id)) * right +
+                  (i - row * right);
+      }
+    }
+    whole<E> x[batch];
+#pragma unroll
+    for (int k = 0; k < batch; k++) {
+      x[k] = {};
+      if (takes[k])
+        x[k] = inp[from[k]];
+    }
+#pragma unroll
+    for (int k = 0; k < batch; k++)
+      if (base + k * step < numel)
+        out[base + k * step] = static_cast<E>(x[k]);
+  }
+}
+
 template <typename T, typename I>
 __device__ inline void index_select(size_t numel, size_t num_dims,
                                     const size_t *info, const I *ids,
                                     const T *inp, T *out, size_t left,
                                     size_t src_dim, size_t ids_dim,
                                     size_t right) {
+  constexpr int n = Vec<T>::size;
+  const size_t *strides = info + num_dims;
+  if (!info || contiguous(num_dims, info, strides)) {
+    if (aligned(inp) && aligned(out) && right % n == 0)
+      pick<false>(numel / n, ids, reinterpret_cast<const Pack<T, n> *>(inp),
+                  reinterpret_cast<Pack<T, n> *>(out), src_dim, ids_dim,
+                  right / n);
+    else
+      pick<false>(numel, ids, inp, out, src_dim, ids_dim, right);
+    return;
+  }
   size_t sources = left * src_dim * right;
-  bool walk = info && !contiguous(num_dims, info, info + num_dims);
+#pragma unroll 1
   for (size_t i = thread_index(); i < numel; i += thread_count()) {
-    size_t row = i / right; // (l, j)
+    size_t row = i / right;
     size_t r = i - row * right, l = row / ids_dim;
     I id = ids[row - l * ids_dim];
     T x = {};
     if (id != Limit<I>::max) {
       size_t from = (l * src_dim + static_cast<size_t>(id)) * right + r;
-      x = inp[walk ? strided(from, sources, num_dims, info, info + num_dims)
-                   : from];
+      x = inp[strided(from, sources, num_dims, info, strides)];
     }
-    out[i] = x;
-  }
-}
-
-template <typename T, typename I>
-__device__ inline void gather(size_t numel, const I *ids, const T *inp, T *out,
-                              size_t left, size_t src_dim, size_t ids_dim,
-                              size_t right) {
-  for (size_t i = thread_index(); i < numel; i += thread_count()) {
-    size_t row = i / right;
-    size_t r = i - row * right, l = row / ids_dim;
-    I id = ids[i];
-    T x = {};
-    if (id != Limit<I>::max)
-      x = inp[(l * src_dim + static_cast<size_t>(id)) * right + r];
     out[i] = x;
   }
 }
@@ -61,51 +107,87 @@ template <bool PerElement, typename T, typename I, typename Put>
 __device__ inline void walk(const I *ids, const T *inp, T *out, size_t left,
                             size_t src_dim, size_t dst_dim, size_t right,
                             Put put) {
+  constexpr int ahead = 8; // elements read before the first is put
+  constexpr size_t none = ~static_cast<size_t>(0);
   size_t columns = left * right;
   for (size_t i = thread_index(); i < columns; i += thread_count()) {
     size_t l = i / right, r = i - l * right;
-    for (size_t j = 0; j < src_dim; ++j) {
-      size_t from = (l * src_dim + j) * right + r;
-      I id = ids[PerElement ? from : j];
-      if (id == Limit<I>::max)
-        continue;
-      put(out[(l * dst_dim + static_cast<size_t>(id)) * right + r], inp[from]);
+#pragma unroll 1
+    for (size_t j = 0; j < src_dim; j += ahead) {
+      size_t to[ahead]; // row of out
+      whole<T> x[ahead];
+#pragma unroll
+      for (int k = 0; k < ahead; k++) {
+        size_t from = (l * src_dim + j + k) * right + r;
+        to[k] = none;
+        x[k] = {};
+        if (j + k < src_dim) {
+          I id = ids[PerElement ? from : j + k];
+          to[k] = id != Limit<I>::max ? static_cast<size_t>(id) : none;
+          x[k] = inp[from];
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < ahead; k++)
+        if (to[k] != none)
+          put(out[(l * dst_dim + to[k]) * right + r], static_cast<T>(x[k]));
     }
   }
 }
 
+// Rows of index_add, whose index is one for all elements of a row, in packs.
+template <typename T, typename I>
+__device__ inline void index_add(const I *ids, size_t ids_dim, const T *inp,
+                                 T *out, size_t left, size_t dst_dim,
+                                 size_t right) {
+  constexpr int n = Vec<T>::size;
+  typedef Pack<T, n> P;
+  if (aligned(inp) && aligned(out) && right % n == 0)
+    walk<false>(ids, reinterpret_cast<const P *>(inp),
+                reinterpret_cast<P *>(out), left, ids_dim, dst_dim, right / n,
+                [](P &y, P x) {
+                  P z = y;
+#pragma unroll
+                  for (int k = 0; k < n; k++)
+                    z.at[k] = sum(z.at[k], x.at[k]);
+                  y = z;
+                });
+  else
+    walk<false>(ids, inp, out, left, ids_dim, dst_dim, right,
+                [](T &y, T x) { y = sum(y, x); });
+}
+
 #define INDEXING(I, T)                                                         \
-  extern "C" __global__ void is_##I##_##T(                                     \
+  extern "C" __global__ __launch_bounds__(1024) void is_##I##_##T(                                     \
       const size_t numel, const size_t num_dims, const size_t *info,           \
       const I *ids, const T *inp, T *out, const size_t left,                   \
       const size_t src_dim, const size_t ids_dim, const size_t right) {        \
     index_select(numel, num_dims, info, ids, inp, out, left, src_dim, ids_dim, \
                  right);                                                       \
   }                                                                            \
-  extern "C" __global__ void gather_##I##_##T(                                 \
+  extern "C" __global__ __launch_bounds__(1024) void gather_##I##_##T(                                 \
       const size_t numel, const I *ids, const T *inp, T *out,                  \
       const size_t left, const size_t src_dim, const size_t ids_dim,           \
       const size_t right) {                                                    \
-    gather(numel, ids, inp, out, left, src_dim, ids_dim, right);               \
+    pick<true>(numel, ids, inp, out, src_dim, ids_dim, right);                       \
   }                                                                            \
-  extern "C" __global__ void s_##I##_##T(                                      \
+  extern "C" __global__ __launch_bounds__(1024) void s_##I##_##T(                                      \
       const I *ids, const T *inp, T *out, const size_t left,                   \
       const size_t src_dim, const size_t dst_dim, const size_t right) {        \
     walk<true>(ids, inp, out, left, src_dim, dst_dim, right,                   \
                [](T &y, T x) { y = x; });                                      \
   }                                                                            \
-  extern "C" __global__ void sa_##I##_##T(                                     \
+  extern "C" __global__ __launch_bounds__(1024) void sa_##I##_##T(                                     \
       const I *ids, const T *inp, T *out, const size_t left,                   \
       const size_t src_dim, const size_t dst_dim, const size_t right) {        \
     walk<true>(ids, inp, out, left, src_dim, dst_dim, right,                   \
                [](T &y, T x) { y = sum(y, x); });                              \
   }                                                                            \
-  extern "C" __global__ void ia_##I##_##T(                                     \
+  extern "C" __global__ __launch_bounds__(1024) void ia_##I##_##T(                                     \
       const I *ids, const size_t ids_dim, const T *inp, T *out,                \
       const size_t left, const size_t src_dim, const size_t dst_dim,           \
       const size_t right) {                                                    \
-    walk<false>(ids, inp, out, left, ids_dim, dst_dim, right,                  \
-                [](T &y, T x) { y = sum(y, x); });                             \
+    index_add(ids, ids_dim, inp, out, left, dst_dim, right);                   \
   }
 
 #define INDEXING_ALL(T) INDEXING(i64, T) INDEXING(u32, T) INDEXING(u8, T)

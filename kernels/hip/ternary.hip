@@ -7,7 +7,7 @@ template <typename I, typename T> struct Choose {
 };
 
 #define WHERE(I, T)                                                            \
-  extern "C" __global__ void where_##I##_##T(                                  \
+  extern "C" __global__ __launch_bounds__(1024) void where_##I##_##T(                                  \
       const size_t numel, const size_t num_dims, const size_t *info,           \
       const I *ids, const T *t, const T *f, T *out) {                          \
     zip(numel, num_dims, info, out, Choose<I, T>(),                            \

@@ -42,11 +42,17 @@ template <typename T> __device__ inline T narrow(compute<T> x) {
   return static_cast<T>(x);
 }
 template <> __device__ inline bf16 narrow(float x) {
+#if defined(__HIP_PLATFORM_NVIDIA__) && __CUDA_ARCH__ >= 800
+  bf16 y;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"(x));
+  return y;
+#else
   u32 u = __float_as_uint(x);
   u32 rounded = u + 0x7fff + ((u >> 16) & 1);
   u32 quiet = u | 0x400000;
   u32 r = (u & 0x7fffffff) > 0x7f800000 ? quiet : rounded;
   return {static_cast<unsigned short>(r >> 16)};
+#endif
 }
 
 // fused is a*b + c with one rounding.
@@ -55,14 +61,4 @@ __device__ inline float fused(float a, float b, float c) {
 }
 __device__ inline double fused(double a, double b, double c) {
   return fma(a, b, c);
-}
-
-// Two neighbours, moved by one access of twice T's size. The hardware needs
-// no more alignment than T's.
-template <typename T> struct Pair { T x, y; };
-template <typename T> __device__ inline Pair<T> load_pair(const T *p) {
-  return *reinterpret_cast<const Pair<T> *>(p);
-}
-template <typename T> __device__ inline void store_pair(T *p, T x, T y) {
-  *reinterpret_cast<Pair<T> *>(p) = {x, y};
 }

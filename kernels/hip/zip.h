@@ -12,9 +12,6 @@ template <> struct Ring<i32> { typedef u32 type; };
 template <> struct Ring<i16> { typedef u32 type; };
 template <typename T> using ring = typename Ring<T>::type;
 
-// N elements that are moved by one access.
-template <typename T, int N> struct alignas(N * sizeof(T)) Pack { T at[N]; };
-
 // The elements of a pack, so that none of types' packs is above 16 bytes.
 template <typename... T> __device__ constexpr int pack_size() {
   size_t sizes[] = {sizeof(T)...}, widest = 1;
@@ -83,7 +80,11 @@ __device__ inline Pack<R, N> each(F f, P... in) {
 }
 
 // zip writes out[i] = f(in[i]...) for numel elements; out is contiguous.
-// As in map the first threads take 16 bytes of the widest operand each.
+// A thread takes 16 bytes of the widest operand and then those a grid's width
+// further: of candle's launch, which has a thread for each element, the first
+// threads take all. Those that find nothing to do cost as much as the copying:
+// on an H200 neg_f16 of 2^26 elements moves 1.4 TB/s so and 4.0 by a launch of
+// 128 threads a block with two packs for each (internal/ops, Spread).
 template <typename R, typename F, typename... T>
 __device__ inline void zip(size_t numel, size_t num_dims, const size_t *info,
                            R *out, F f, Operand<T>... in) {

@@ -4,6 +4,8 @@
 // name.
 #pragma once
 
+#define __HIP_PLATFORM_NVIDIA__
+
 #define hipThreadIdx_x threadIdx.x
 #define hipThreadIdx_y threadIdx.y
 #define hipThreadIdx_z threadIdx.z
@@ -34,6 +36,20 @@ struct __hipnv_float16 {
   }
 };
 #define _Float16 __hipnv_float16
+
+// AMD's instructions for 1/x and 2^x, which are as near as NVIDIA's.
+__device__ inline float __hipnv_rcpf(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ inline float __hipnv_exp2f(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+#define __builtin_amdgcn_rcpf __hipnv_rcpf
+#define __builtin_amdgcn_exp2f __hipnv_exp2f
 
 // HIP's wave functions act on the active lanes and take no mask; its ballot
 // has a bit for each of 64 lanes. CUDA declares functions of these names
