@@ -302,6 +302,9 @@ func (t *timer) run(ctx context.Context, job *Job, bind func() *ops.Problem) (Re
 	if t.untimed != "" {
 		r.Untimed = t.untimed
 		var out *Output
+		if t.target.Bundled {
+			p = p.Tuned()
+		}
 		out, err = t.session.collect(ctx, p, 1, 0)
 		if out != nil {
 			r.Counters, r.Findings = out.Counters, out.Findings
