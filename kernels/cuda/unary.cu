@@ -28,7 +28,7 @@ OP(Sqrt, m::sqrt(x))
 // A half keeps 11 bits of a result at most. Where the library's function of
 // float takes most of a kernel's time, these take less, with errors of a few
 // units of float's last place.
-namespace half {
+namespace for_half {
 
 // Below 0.55 x + x^3 P(x^2), P fitted to 2^-24; above, from e^2x.
 __device__ inline float tanh(float x) {
@@ -62,7 +62,7 @@ __device__ inline float normcdf(float x) {
   return x > 0 ? 1 - q : q;
 }
 
-} // namespace half
+} // namespace for_half
 
 #define OP_HALF(name, expression, quick)                                       \
   template <typename T> struct name {                                          \
@@ -75,9 +75,9 @@ __device__ inline float normcdf(float x) {
     }                                                                          \
   };
 
-OP_HALF(Tanh, m::tanh(x), half::tanh(x))
-OP_HALF(Normcdf, m::normcdf(x), half::normcdf(x))
-OP_HALF(GeluErf, x * m::normcdf(x), x * half::normcdf(x))
+OP_HALF(Tanh, m::tanh(x), for_half::tanh(x))
+OP_HALF(Normcdf, m::normcdf(x), for_half::normcdf(x))
+OP_HALF(GeluErf, x * m::normcdf(x), x * for_half::normcdf(x))
 
 // 1 / (1 + e^-x). For half types, which take the quotient's last bits off,
 // with the quick reciprocal: of a number from 1 to 2, so that nothing
