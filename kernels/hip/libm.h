@@ -33,10 +33,11 @@ __device__ inline float quick_recip(float x) {
   return __builtin_amdgcn_rcpf(x);
 }
 
-// 2^x within 2 units of the last place; 0 where it is below the normal range.
+// 2^x within 2 units of the last place; where it is below the normal range, 0
+// or that.
 __device__ inline float quick_exp2(float x) {
 #if defined(__clang__) && !__has_builtin(__builtin_amdgcn_exp2f)
-  return __ocml_native_exp2_f32(x); // before clang 17
+  return ::exp2f(x); // before clang 17
 #else
   return __builtin_amdgcn_exp2f(x);
 #endif
