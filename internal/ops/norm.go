@@ -98,6 +98,14 @@ func normCases(o *Op, v Variant, level Level) []Case {
 		{1, 1023, 0, "normal"},
 		{1, 1024, 3, "normal"},
 		{2, 1025, 1, "normal"},
+		// Rows of whole 16 bytes, which kernels may hold in registers: one,
+		// two and four pieces for each of 32 threads, and of 1024.
+		{3, 128, 3, "normal"},
+		{3, 256, 2, "normal"},
+		{2, 512, 3, "normal"},
+		{2, 768, 1, "normal"},
+		{1, 4096, 3, "normal"},
+		{1, 12288, 3, "normal"},
 		{5, 65, 0, "eps"},     // eps decides the result
 		{3, 65, 0, "tinyeps"}, // and is another
 		{5, 65, 3, "outlier"},

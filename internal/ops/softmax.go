@@ -78,6 +78,21 @@ func softmaxCases(o *Op, v Variant, level Level) []Case {
 		{40, 515, "peak"},  // and in every round of a thread; few do
 		{9, 131, "underflow"},
 		{9, 131, "wide"},
+		// Rows of whole 16 bytes, which kernels may hold in registers: one,
+		// two and four pieces for each of 32 threads, and past those.
+		{64, 64, "peak"},
+		{128, 512, "peak"},
+		{96, 1024, "peak"},
+		{5, 128, "normal"},
+		{5, 200, "hot"},
+		{64, 256, "underflow"},
+		{64, 320, "wide"},
+		{64, 512, "normal"},
+		{3, 512, "mask"},
+		{3, 768, "wide"},
+		{2, 1024, "normal"},
+		{2, 1024, "underflow"},
+		{2, 2048, "hot"},
 	}
 	if v.T == tensor.F32 {
 		picks = append(picks, pick{1, 16640, "normal"})
