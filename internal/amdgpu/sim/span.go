@@ -682,7 +682,7 @@ func (b *spanBuilder) needVector(o *op, mask bool) {
 	}
 }
 
-// rowIndex returns where a row is among parts, -1 for nowhere.
+// rowIndex returns the index of a row in parts, or -1.
 func rowIndex(parts []partRow, row int32) int {
 	return slices.IndexFunc(parts, func(p partRow) bool { return p.row == row })
 }
