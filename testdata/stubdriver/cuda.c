@@ -257,62 +257,38 @@ EXPORT CUresult cuStreamWaitValue32_v2(struct stream *s, uint64_t word, uint32_t
 	return flags ? INVALID_VALUE : stream_wait_value(s, word, value);
 }
 
-// A graph is launches that were captured; there is one capture at a time.
-struct graph { int n, room; struct captured { const struct kernel *f; unsigned grid[3], block[3], shared; unsigned char args[512]; size_t size; } *list; };
-static struct graph *capturing;
-
 EXPORT CUresult cuStreamBeginCapture_v2(struct stream *s, int mode) {
 	ENTER(cuStreamBeginCapture_v2);
 	NEED_CONTEXT();
-	if (!s || !is_stream(s) || capturing) return INVALID_HANDLE;
-	if (mode != 1) return INVALID_VALUE;
-	capturing = calloc(1, sizeof *capturing);
-	return OK;
+	return begin_capture(s, mode);
 }
 
 EXPORT CUresult cuStreamEndCapture(struct stream *s, struct graph **g) {
 	ENTER(cuStreamEndCapture);
 	NEED_CONTEXT();
-	if (!s || !is_stream(s) || !capturing) return INVALID_HANDLE;
-	*g = capturing, capturing = NULL;
-	return OK;
+	return end_capture(s, g);
 }
 
 EXPORT CUresult cuGraphInstantiateWithFlags(struct graph **exec, struct graph *g, uint64_t flags) {
 	ENTER(cuGraphInstantiateWithFlags);
 	NEED_CONTEXT();
-	if (!g || flags) return INVALID_VALUE;
-	*exec = malloc(sizeof **exec);
-	**exec = *g;
-	(*exec)->list = memcpy(malloc(g->n * sizeof *g->list + 1), g->list, g->n * sizeof *g->list);
-	return OK;
+	return graph_copy(exec, g, flags);
 }
 
 EXPORT CUresult cuGraphDestroy(struct graph *g) {
 	ENTER(cuGraphDestroy);
-	if (!g) return INVALID_VALUE;
-	free(g->list), free(g);
-	return OK;
+	return graph_free(g);
 }
 
 EXPORT CUresult cuGraphExecDestroy(struct graph *g) {
 	ENTER(cuGraphExecDestroy);
-	if (!g) return INVALID_VALUE;
-	free(g->list), free(g);
-	return OK;
+	return graph_free(g);
 }
 
 EXPORT CUresult cuGraphLaunch(struct graph *g, struct stream *s) {
 	ENTER(cuGraphLaunch);
 	NEED_CONTEXT();
-	if (!g || !is_stream(s)) return INVALID_HANDLE;
-	for (int i = 0; i < g->n; i++) {
-		struct captured *c = &g->list[i];
-		void *extra[] = {(void *)1, c->args, (void *)2, &c->size, NULL};
-		int r = launch(c->f, c->grid, c->block, c->shared, NULL, extra, 0, shared_max);
-		if (r) return r;
-	}
-	return OK;
+	return graph_launch(g, s, 0, shared_max);
 }
 
 EXPORT CUresult cuStreamSynchronize(struct stream *s) {
@@ -365,17 +341,6 @@ EXPORT CUresult cuLaunchKernel(const struct kernel *f, unsigned gx, unsigned gy,
 	NEED_CONTEXT();
 	if (!is_stream(s)) return INVALID_HANDLE;
 	unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
-	if (capturing) {
-		struct graph *g = capturing;
-		if (g->n == g->room) g->list = realloc(g->list, (g->room = 2 * g->room + 8) * sizeof *g->list);
-		struct captured *c = &g->list[g->n++];
-		*c = (struct captured){f, {gx, gy, gz}, {bx, by, bz}, shared, {0}, 0};
-		if (extra) { // as the driver does, which copies the arguments
-			c->size = *(size_t *)extra[3];
-			if (c->size > sizeof c->args) return INVALID_VALUE;
-			memcpy(c->args, extra[1], c->size);
-		}
-		return OK;
-	}
+	if (capturing) return capture(f, grid, block, shared, extra);
 	return launch(f, grid, block, shared, params, extra, 0, shared_max);
 }

@@ -20,12 +20,6 @@ EXPORT hipError_t hipRuntimeGetVersion(int *v) {
 	return OK;
 }
 
-EXPORT hipError_t hipDriverGetVersion(int *v) {
-	ENTER(hipDriverGetVersion);
-	*v = 60241134;
-	return OK;
-}
-
 static const struct { int code; const char *name, *text; } errors[] = {
 	{0, "hipSuccess", "no error"},
 	{1, "hipErrorInvalidValue", "invalid argument"},
@@ -250,6 +244,40 @@ EXPORT hipError_t hipStreamWaitValue32(struct stream *s, uint64_t word, uint32_t
 	return flags || mask != 0xffffffff ? INVALID_VALUE : stream_wait_value(s, word, value);
 }
 
+EXPORT hipError_t hipStreamBeginCapture(struct stream *s, int mode) {
+	ENTER(hipStreamBeginCapture);
+	NEED_DEVICE();
+	return begin_capture(s, mode);
+}
+
+EXPORT hipError_t hipStreamEndCapture(struct stream *s, struct graph **g) {
+	ENTER(hipStreamEndCapture);
+	NEED_DEVICE();
+	return end_capture(s, g);
+}
+
+EXPORT hipError_t hipGraphInstantiateWithFlags(struct graph **exec, struct graph *g, unsigned long long flags) {
+	ENTER(hipGraphInstantiateWithFlags);
+	NEED_DEVICE();
+	return graph_copy(exec, g, flags);
+}
+
+EXPORT hipError_t hipGraphDestroy(struct graph *g) {
+	ENTER(hipGraphDestroy);
+	return graph_free(g);
+}
+
+EXPORT hipError_t hipGraphExecDestroy(struct graph *g) {
+	ENTER(hipGraphExecDestroy);
+	return graph_free(g);
+}
+
+EXPORT hipError_t hipGraphLaunch(struct graph *g, struct stream *s) {
+	ENTER(hipGraphLaunch);
+	NEED_DEVICE();
+	return graph_launch(g, s, 3, 64 << 10);
+}
+
 EXPORT hipError_t hipStreamSynchronize(struct stream *s) {
 	ENTER(hipStreamSynchronize);
 	NEED_DEVICE();
@@ -262,9 +290,10 @@ EXPORT hipError_t hipStreamQuery(struct stream *s) {
 	return is_stream(s) ? OK : INVALID_HANDLE;
 }
 
-EXPORT hipError_t hipEventCreate(struct event **e) {
-	ENTER(hipEventCreate);
+EXPORT hipError_t hipEventCreateWithFlags(struct event **e, unsigned flags) {
+	ENTER(hipEventCreateWithFlags);
 	NEED_DEVICE();
+	if (flags) return INVALID_VALUE;
 	*e = calloc(1, sizeof **e);
 	return OK;
 }
@@ -299,5 +328,6 @@ EXPORT hipError_t hipModuleLaunchKernel(const struct kernel *f, unsigned gx, uns
 	NEED_DEVICE();
 	if (!is_stream(s)) return INVALID_HANDLE;
 	unsigned grid[3] = {gx, gy, gz}, block[3] = {bx, by, bz};
+	if (capturing) return capture(f, grid, block, shared, extra);
 	return launch(f, grid, block, shared, params, extra, 3, 64 << 10);
 }

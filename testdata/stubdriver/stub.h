@@ -297,3 +297,68 @@ static double now_ms(void) {
 }
 
 struct event { double at; };
+
+// A graph is launches that were captured; there is one capture at a time.
+struct graph {
+	int n, room;
+	struct captured {
+		const struct kernel *f;
+		unsigned grid[3], block[3], shared;
+		unsigned char args[512];
+		size_t size;
+	} *list;
+};
+static struct graph *capturing;
+
+static int begin_capture(struct stream *s, int mode) {
+	if (!s || !is_stream(s) || capturing) return INVALID_HANDLE;
+	if (mode != 1) return INVALID_VALUE;
+	capturing = calloc(1, sizeof *capturing);
+	return OK;
+}
+
+static int end_capture(struct stream *s, struct graph **g) {
+	if (!s || !is_stream(s) || !capturing) return INVALID_HANDLE;
+	*g = capturing, capturing = NULL;
+	return OK;
+}
+
+// capture copies the arguments, as the drivers do.
+static int capture(const struct kernel *f, const unsigned grid[3], const unsigned block[3], unsigned shared, void **extra) {
+	struct graph *g = capturing;
+	if (g->n == g->room) g->list = realloc(g->list, (g->room = 2 * g->room + 8) * sizeof *g->list);
+	struct captured *c = &g->list[g->n];
+	*c = (struct captured){f, {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, {0}, 0};
+	if (extra) {
+		c->size = *(size_t *)extra[3];
+		if (c->size > sizeof c->args) return INVALID_VALUE;
+		memcpy(c->args, extra[1], c->size);
+	}
+	g->n++;
+	return OK;
+}
+
+static int graph_copy(struct graph **exec, const struct graph *g, uint64_t flags) {
+	if (!g || flags) return INVALID_VALUE;
+	*exec = malloc(sizeof **exec);
+	**exec = *g;
+	(*exec)->list = memcpy(malloc(g->n * sizeof *g->list + 1), g->list, g->n * sizeof *g->list);
+	return OK;
+}
+
+static int graph_free(struct graph *g) {
+	if (!g) return INVALID_VALUE;
+	free(g->list), free(g);
+	return OK;
+}
+
+static int graph_launch(struct graph *g, struct stream *s, uintptr_t end, unsigned shared_max) {
+	if (!g || !is_stream(s)) return INVALID_HANDLE;
+	for (int i = 0; i < g->n; i++) {
+		struct captured *c = &g->list[i];
+		void *extra[] = {(void *)1, c->args, (void *)2, &c->size, (void *)end};
+		int r = launch(c->f, c->grid, c->block, c->shared, NULL, extra, end, shared_max);
+		if (r) return r;
+	}
+	return OK;
+}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/ebitengine/purego"
 
@@ -128,6 +129,15 @@ func String(b []byte) string {
 		b = b[:i]
 	}
 	return string(b)
+}
+
+// GoString copies a C string that a library owns.
+func GoString(p *byte) string {
+	n := 0
+	for *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice(p, n))
 }
 
 var errNoTerminator = errors.New("name holds a NUL byte")

@@ -1,16 +1,14 @@
 package cuda
 
 import (
-	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
-	"time"
+	"unsafe"
 
 	"github.com/paritycheck/paritycheck/internal/gpu"
 	"github.com/paritycheck/paritycheck/internal/gpu/clib"
@@ -18,29 +16,18 @@ import (
 )
 
 // stub is a harness over a stub driver.
-func stub(t testing.TB, flags ...string) gputest.Harness {
-	lib := gputest.Stub(t, "cuda", flags...)
-	return gputest.Harness{
-		Open:  func() (gpu.Device, error) { return openDevice(0, lib) },
-		Image: func(gpu.Device) ([]byte, error) { return gputest.StubPTX(gputest.SuiteKernels...), nil },
+func stub(t testing.TB) gputest.StubHarness {
+	lib := gputest.Stub(t, "cuda")
+	return gputest.StubHarness{
+		Harness: gputest.Harness{
+			Open:  func() (gpu.Device, error) { return open(0, nil, lib) },
+			Image: func(gpu.Device) ([]byte, error) { return gputest.StubPTX(gputest.SuiteKernels...), nil },
+		},
+		Vendor: "cuda", LaunchKernel: "cuLaunchKernel", Synchronize: "cuStreamSynchronize",
 	}
 }
 
-// openDevice is open with a nil device for an error.
-func openDevice(ordinal int, names ...string) (gpu.Device, error) {
-	d, err := open(ordinal, names...)
-	if err != nil {
-		return nil, err
-	}
-	return d, nil
-}
-
-func TestStub(t *testing.T) {
-	gputest.Run(t, stub(t))
-	for _, symbol := range gputest.FaultKernels {
-		t.Run(symbol, func(t *testing.T) { gputest.Fault(t, stub(t), symbol) })
-	}
-}
+func TestStub(t *testing.T) { gputest.Driver(t, stub) }
 
 // silicon is a harness over the machine's own GPU. Its modules are
 // compiled by NVRTC.
@@ -70,14 +57,7 @@ func silicon(t testing.TB) gputest.Harness {
 }
 
 func TestSilicon(t *testing.T) {
-	h := silicon(t)
-	dev, err := h.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%+v", dev.Info())
-	dev.Close()
-	gputest.Run(t, h)
+	gputest.Silicon(t, silicon(t), func(string) bool { return false })
 }
 
 // TestSiliconPTX loads through the driver's own compiler.
@@ -104,88 +84,11 @@ func TestSiliconPTX(t *testing.T) {
 	gputest.Run(t, h)
 }
 
-func TestSiliconTime(t *testing.T) {
-	h := silicon(t)
-	dev, err := h.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
-	testTime(t, h, dev)
-}
-
-// TestSiliconFaults launches each kernel that faults in a process of its
-// own, since the GPU is lost to that process.
-func TestSiliconFaults(t *testing.T) {
-	const env = "PARITYCHECK_TEST_FAULT"
-	if symbol := os.Getenv(env); symbol != "" {
-		gputest.Fault(t, silicon(t), symbol)
-		return
-	}
-	silicon(t)
-	for _, symbol := range gputest.FaultKernels {
-		t.Run(symbol, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestSiliconFaults$", "-test.v")
-			cmd.Env = append(os.Environ(), env+"="+symbol)
-			out, err := cmd.CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "--- PASS: TestSiliconFaults") {
-				t.Errorf("%v\n%s", err, out)
-			}
-			t.Logf("%s", out)
-		})
-	}
-}
-
-func testTime(t *testing.T, h gputest.Harness, dev gpu.Device) {
-	t.Helper()
-	image, err := h.Image(dev)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := dev.Load(image)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := m.Kernel("pc_count")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := dev.Alloc("count", 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var args gpu.Args
-	args.Ptr(b)
-	if err := b.CopyIn(make([]byte, 4)); err != nil {
-		t.Fatal(err)
-	}
-	n := gputest.Timer(t, dev, k, args.Bytes())
-	var got [4]byte
-	if err := b.CopyOut(got[:]); err != nil {
-		t.Fatal(err)
-	}
-	if threads := binary.LittleEndian.Uint32(got[:]); int(threads) != 25600*n {
-		t.Errorf("%d threads counted in %d launches, want %d", threads, n, 25600*n)
-	}
-}
-
-func TestStubTime(t *testing.T) {
-	h := stub(t)
-	dev, err := h.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
-	testTime(t, h, dev)
-}
-
 func TestStubInfo(t *testing.T) {
 	t.Setenv("STUB_ARCH", "89")
 	t.Setenv("STUB_DEVICES", "2")
 	lib := gputest.Stub(t, "cuda")
-	dev, err := openDevice(1, lib)
+	dev, err := open(1, nil, lib)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +108,7 @@ func TestStubInfo(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	fails := func(name string, unavailable bool, ordinal int, names []string, want ...string) {
 		t.Helper()
-		d, err := openDevice(ordinal, names...)
+		d, err := open(ordinal, nil, names...)
 		if err == nil {
 			d.Close()
 			t.Errorf("%s: got nil, want an error", name)
@@ -246,7 +149,7 @@ func TestOpenErrors(t *testing.T) {
 		fails(call, false, 0, []string{gputest.Stub(t, "cuda")}, want)
 	}
 	t.Setenv("STUB_FAULTS", "cuDevicePrimaryCtxSetFlags_v2:*:1") // of no consequence
-	if d, err := openDevice(0, lib); err != nil {
+	if d, err := open(0, nil, lib); err != nil {
 		t.Errorf("refused flags: %v", err)
 	} else {
 		d.Close()
@@ -270,128 +173,23 @@ func TestDriverEnv(t *testing.T) {
 	}
 }
 
-// session is an open stub device with one buffer and a kernel that counts.
-type session struct {
-	dev  gpu.Device
-	buf  gpu.Buffer
-	k    gpu.Kernel
-	args []byte
-}
-
-func open1(t *testing.T, faults string) session {
-	t.Helper()
-	t.Setenv("STUB_FAULTS", faults)
-	h := stub(t)
-	dev, err := h.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dev.Close() })
-	image, _ := h.Image(dev)
-	m, err := dev.Load(image)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := m.Kernel("pc_count")
-	if err != nil {
-		t.Fatal(err)
-	}
-	buf, err := dev.Alloc("count", 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := buf.CopyIn(make([]byte, 4)); err != nil {
-		t.Fatal(err)
-	}
-	var args gpu.Args
-	args.Ptr(buf)
-	return session{dev, buf, k, args.Bytes()}
-}
-
-func (s session) launch(ctx context.Context) error {
-	one := gpu.Dim3{X: 1, Y: 1, Z: 1}
-	_, err := s.dev.Launch(ctx, s.k, gpu.LaunchConfig{Grid: one, Block: one}, s.args)
-	return err
-}
-
-func TestLaunchFaults(t *testing.T) {
-	for _, tt := range []struct {
-		faults string
-		fault  bool   // the error is a *gpu.Fault
-		lost   bool   // and later calls fail
-		want   string // in the error
-	}{
-		{"cuLaunchKernel:1:701", false, false, "launching pc_count: cuLaunchKernel: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701): too many resources requested for launch"},
-		{"cuLaunchKernel:1:fault=700", true, true, "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered"},
-		{"cuLaunchKernel:1:fault=719", true, true, "CUDA_ERROR_LAUNCH_FAILED (719)"},
-		{"cuLaunchKernel:1:fault=702", true, true, "CUDA_ERROR_LAUNCH_TIMEOUT (702)"},
-		{"cuLaunchKernel:1:fault=777", true, true, "unknown CUresult (777)"}, // not in the list, but the context answers with it
-		{"cuLaunchKernel:1:lost=719", true, true, "cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED (719)"},
-		{"cuStreamSynchronize:1:701", true, false, "cuStreamSynchronize: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701)"},
-	} {
-		s := open1(t, tt.faults)
-		err := s.launch(t.Context())
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want %q", tt.faults, err, tt.want)
-		}
-		f, ok := errors.AsType[*gpu.Fault](err)
-		if ok != tt.fault || ok && (f.Lost != tt.lost || f.Kernel != "pc_count") {
-			t.Errorf("%s: got %+v, want a fault: %v, lost: %v", tt.faults, f, tt.fault, tt.lost)
-		}
-		if e, ok := errors.AsType[*gpu.Error](err); !ok || e.Code == 0 {
-			t.Errorf("%s: got %v, want the driver's error in it", tt.faults, err)
-		}
-		err = s.launch(t.Context())
-		if errors.Is(err, gpu.ErrLost) != tt.lost || (err != nil) != tt.lost {
-			t.Errorf("%s: next launch: got %v, want gpu.ErrLost: %v", tt.faults, err, tt.lost)
-		}
-		if _, again := errors.AsType[*gpu.Fault](err); again {
-			t.Errorf("%s: next launch: got a fault for a kernel that did not run", tt.faults)
-		}
-		if err := s.dev.Close(); err != nil {
-			t.Errorf("%s: close: %v", tt.faults, err)
-		}
-	}
-}
-
-func TestHang(t *testing.T) {
-	s := open1(t, "cuLaunchKernel:2:hang")
-	if err := s.launch(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	err := s.launch(ctx)
-	f, ok := errors.AsType[*gpu.Fault](err)
-	if !ok || !f.Lost || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(f.Reason, "did not end") {
-		t.Errorf("got %#v, want a fault that did not end, with Lost, and wraps the deadline", err)
-	}
-	for name, err := range map[string]error{
-		"launch": s.launch(t.Context()), "free": s.buf.Free(), "close": s.dev.Close(),
-	} {
-		if !errors.Is(err, gpu.ErrLost) {
-			t.Errorf("%s: got %v, want gpu.ErrLost", name, err)
-		}
-	}
-}
-
 func TestCallErrors(t *testing.T) {
 	for _, tt := range []struct {
 		faults string
-		call   func(s session) error
+		call   func(s gputest.Session) error
 		want   string
 	}{
-		{"cuMemAlloc_v2:2:2", func(s session) error { _, err := s.dev.Alloc("alpha", 64); return err }, "alpha of 64 bytes: cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"},
-		{"cuMemcpyHtoD_v2:2:1", func(s session) error { return s.buf.CopyIn(make([]byte, 4)) }, "cuMemcpyHtoD_v2: CUDA_ERROR_INVALID_VALUE (1)"},
-		{"cuMemcpyDtoH_v2:1:1", func(s session) error { return s.buf.CopyOut(make([]byte, 4)) }, "cuMemcpyDtoH_v2: CUDA_ERROR_INVALID_VALUE (1)"},
-		{"cuMemsetD8_v2:1:1", func(s session) error { return s.buf.Poison(1) }, "cuMemsetD8_v2: CUDA_ERROR_INVALID_VALUE (1)"},
-		{"cuMemFree_v2:1:400", func(s session) error { return s.buf.Free() }, "cuMemFree_v2: CUDA_ERROR_INVALID_HANDLE (400)"},
-		{"cuModuleLoadDataEx:2:218", func(s session) error { _, err := s.dev.Load(gputest.StubPTX()); return err }, "cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218): a PTX JIT compilation failed"},
-		{"", func(s session) error { _, err := s.dev.Load([]byte(".version 8.0\n")); return err }, "a PTX JIT compilation failed\nptxas fatal : stub says no"},
-		{"cuModuleLoadDataEx:2:222", func(s session) error { _, err := s.dev.Load(gputest.StubPTX()); return err }, "(222): compiled by a newer CUDA than the driver's CUDA 12.8"},
-		{"cuDevicePrimaryCtxRelease_v2:1:201", func(s session) error { return s.dev.Close() }, "closing: cuDevicePrimaryCtxRelease_v2: CUDA_ERROR_INVALID_CONTEXT (201)"},
+		{"cuMemAlloc_v2:2:2", func(s gputest.Session) error { _, err := s.Dev.Alloc("alpha", 64); return err }, "alpha of 64 bytes: cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"},
+		{"cuMemcpyHtoD_v2:2:1", func(s gputest.Session) error { return s.Buf.CopyIn(make([]byte, 4)) }, "cuMemcpyHtoD_v2: CUDA_ERROR_INVALID_VALUE (1)"},
+		{"cuMemcpyDtoH_v2:1:1", func(s gputest.Session) error { return s.Buf.CopyOut(make([]byte, 4)) }, "cuMemcpyDtoH_v2: CUDA_ERROR_INVALID_VALUE (1)"},
+		{"cuMemsetD8_v2:1:1", func(s gputest.Session) error { return s.Buf.Poison(1) }, "cuMemsetD8_v2: CUDA_ERROR_INVALID_VALUE (1)"},
+		{"cuMemFree_v2:1:400", func(s gputest.Session) error { return s.Buf.Free() }, "cuMemFree_v2: CUDA_ERROR_INVALID_HANDLE (400)"},
+		{"cuModuleLoadDataEx:2:218", func(s gputest.Session) error { _, err := s.Dev.Load(gputest.StubPTX()); return err }, "cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218): a PTX JIT compilation failed"},
+		{"", func(s gputest.Session) error { _, err := s.Dev.Load([]byte(".version 8.0\n")); return err }, "a PTX JIT compilation failed\nptxas fatal : stub says no"},
+		{"cuModuleLoadDataEx:2:222", func(s gputest.Session) error { _, err := s.Dev.Load(gputest.StubPTX()); return err }, "(222): compiled by a newer CUDA than the driver's CUDA 12.8"},
+		{"cuDevicePrimaryCtxRelease_v2:1:201", func(s gputest.Session) error { return s.Dev.Close() }, "closing: cuDevicePrimaryCtxRelease_v2: CUDA_ERROR_INVALID_CONTEXT (201)"},
 	} {
-		err := tt.call(open1(t, tt.faults))
+		err := tt.call(stub(t).Start(t, tt.faults))
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "cuda: ") {
 			t.Errorf("%s: got %v, want cuda: ... %s", tt.faults, err, tt.want)
 		}
@@ -401,10 +199,10 @@ func TestCallErrors(t *testing.T) {
 func TestDynamicShared(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "calls")
 	t.Setenv("STUB_LOG", log)
-	s := open1(t, "")
+	s := stub(t).Start(t, "")
 	for _, bytes := range []int{0, 48 << 10, 49 << 10, 49 << 10, 100 << 10} {
 		one := gpu.Dim3{X: 1, Y: 1, Z: 1}
-		if _, err := s.dev.Launch(t.Context(), s.k, gpu.LaunchConfig{Grid: one, Block: one, Shared: bytes}, s.args); err != nil {
+		if _, err := s.Dev.Launch(t.Context(), s.Kernel, gpu.LaunchConfig{Grid: one, Block: one, Shared: bytes}, s.Args); err != nil {
 			t.Errorf("%d bytes: %v", bytes, err)
 		}
 	}
@@ -451,17 +249,14 @@ func FuzzCheckImage(f *testing.F) {
 // bare call of the C function.
 func BenchmarkLaunch(b *testing.B) {
 	b.Setenv("STUB_FAULTS", "")
-	h := stub(b)
-	dev, err := h.Open()
+	lib := gputest.Stub(b, "cuda")
+	dev, err := open(0, nil, lib)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer dev.Close()
-	image, err := h.Image(dev)
-	if err != nil {
-		b.Fatal(err)
-	}
-	m, err := dev.Load(image)
+	ptx := append(gputest.StubPTX(gputest.SuiteKernels...), 0)
+	m, err := dev.Load(ptx)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -475,25 +270,52 @@ func BenchmarkLaunch(b *testing.B) {
 	}
 	var args gpu.Args
 	args.Ptr(buf)
-	d := dev.(*device)
-	l, err := d.Prepare(k, gpu.LaunchConfig{Grid: gpu.Dim3{X: 1, Y: 1, Z: 1}, Block: gpu.Dim3{X: 1, Y: 1, Z: 1}}, args.Bytes())
+	one := gpu.Dim3{X: 1, Y: 1, Z: 1}
+	l, err := dev.(gpu.Timer).Prepare(k, gpu.LaunchConfig{Grid: one, Block: one}, args.Bytes())
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer l.Free()
+
+	// The same launch by hand, through the same library.
+	a, err := load(lib)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	block, size := args.Bytes(), new(uintptr)
+	*size = uintptr(len(block))
+	extra := &[...]uintptr{1, uintptr(unsafe.Pointer(&block[0])), 2, uintptr(unsafe.Pointer(size)), 0}
+	for _, p := range []any{&block[0], size, extra} {
+		pin.Pin(p)
+	}
+	var module, function uintptr
+
 	for _, c := range []struct {
 		name string
 		call func(q gpu.Queue) error
 	}{
 		{"Queue", func(q gpu.Queue) error { return q.Launch(l) }},
 		{"C", func(gpu.Queue) error {
-			clib.Call(d.api.cuLaunchKernel, l.(*launch).call[:]...)
+			clib.Call(a.LaunchKernel.Call, function, 1, 1, 1, 1, 1, 1, 0, 0, 0, uintptr(unsafe.Pointer(extra)))
 			return nil
 		}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			err := dev.(gpu.Timer).Enqueue(b.Context(), func(q gpu.Queue) error {
+				if function == 0 {
+					var options int32
+					var values uintptr
+					err := a.Check("cuModuleLoadDataEx", a.cuModuleLoadDataEx(&module, &ptx[0], 0, &options, &values))
+					if err != nil {
+						return err
+					}
+					if err := a.Check("cuModuleGetFunction", a.ModuleGetFunction.Call(&function, module, "pc_count")); err != nil {
+						return err
+					}
+				}
 				for b.Loop() {
 					if err := c.call(q); err != nil {
 						return err

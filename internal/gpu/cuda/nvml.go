@@ -36,31 +36,25 @@ var throttles = []struct {
 	{0x80, "hardware power brake"},
 }
 
-// State implements gpu.Timer.
-func (d *device) State() gpu.State {
-	if d.timing.nvml == nil {
-		d.timing.nvml = openNVML(d)
+// State implements driver.Vendor.
+func (v *vendor) State() gpu.State {
+	if v.state == nil {
+		v.state = openNVML(v)
 	}
-	return d.timing.nvml()
+	return v.state()
 }
 
-// openNVML returns what asks for the state of d; of a machine without
+// openNVML returns what asks for the state of v; of a machine without
 // NVML, nothing is known.
-func openNVML(d *device) func() gpu.State {
+func openNVML(v *vendor) func() gpu.State {
 	none := func() gpu.State { return gpu.State{} }
 	id := make([]byte, 32)
-	err := d.do(func() error {
-		if d.api.cuDeviceGetPCIBusId == nil {
-			return gpu.ErrUnavailable
-		}
-		return d.api.check("cuDeviceGetPCIBusId", d.api.cuDeviceGetPCIBusId(&id[0], int32(len(id)), d.handle))
-	})
+	if v.api.cuDeviceGetPCIBusId == nil || v.api.cuDeviceGetPCIBusId(&id[0], int32(len(id)), v.handle) != _CUDA_SUCCESS {
+		return none
+	}
 	name := os.Getenv(nvmlEnv)
 	if name == "" {
 		name = "libnvidia-ml.so.1"
-	}
-	if err != nil {
-		return none
 	}
 	lib, err := clib.Open(name)
 	if err != nil {

@@ -36,16 +36,12 @@ func probeDriver(names ...string) (gpu.Library, []gpu.Info) {
 	}
 	var devices []gpu.Info
 	for i := range n {
-		d := &device{api: a}
-		err := a.check("cuDeviceGet", a.cuDeviceGet(&d.handle, int32(i)))
-		if err == nil {
-			err = d.describe()
-		}
-		if err != nil {
+		v := &vendor{api: a, ordinal: int32(i), compiler: "the driver's own"}
+		if err := v.describe(); err != nil {
 			l.Notes = append(l.Notes, fmt.Sprintf("device %d: %v", i, err))
 			continue
 		}
-		devices = append(devices, d.info)
+		devices = append(devices, v.info)
 	}
 	return l, devices
 }

@@ -15,29 +15,25 @@ import (
 	"os"
 	"regexp"
 	"strings"
-	"unsafe"
 
-	"github.com/paritycheck/paritycheck/internal/gpu"
 	"github.com/paritycheck/paritycheck/internal/gpu/clib"
+	"github.com/paritycheck/paritycheck/internal/gpu/driver"
 )
 
 // A result is a hipError_t.
-type result int32
+type result = driver.Result
 
 const (
-	_hipSuccess             result = 0
 	_hipErrorNoDevice       result = 100
 	_hipErrorInvalidDevice  result = 101
 	_hipErrorSharedObjectNF result = 302 // hipErrorSharedObjectSymbolNotFound
 	_hipErrorNotFound       result = 500
-	_hipErrorNotReady       result = 600
 )
 
 // Values of hip_runtime_api.h.
 const (
 	_hipDeviceScheduleBlockingSync = 4
 
-	_hipStreamNonBlocking  = 1
 	_hipStreamWaitValueGte = 0
 	_hipHostMallocMapped   = 2
 	_hipHostMallocCoherent = 0x40000000
@@ -46,65 +42,34 @@ const (
 	_hipDeviceAttributeL2CacheSize         = 19
 	_hipDeviceAttributeMultiprocessorCount = 63
 
-	_HIP_LAUNCH_PARAM_BUFFER_POINTER = 1
-	_HIP_LAUNCH_PARAM_BUFFER_SIZE    = 2
-	_HIP_LAUNCH_PARAM_END            = 3 // CUDA's is 0
+	_HIP_LAUNCH_PARAM_END = 3
 )
 
-// An api is the functions of libamdhip64 that this package calls. Fields
-// carry the C names, so that the HIP manual is the documentation.
+// An api is the functions of libamdhip64 that this package calls: those that
+// package driver calls, and those that only HIP has, under their C names, so
+// that the HIP manual is the documentation.
 type api struct {
+	driver.API
 	lib *clib.Library
 
 	hipInit              func(flags uint32) result
 	hipRuntimeGetVersion func(version *int32) result
-	hipDriverGetVersion  func(version *int32) result
 	hipGetErrorName      func(r result) *byte
 	hipGetErrorString    func(r result) *byte
 
-	hipGetDeviceCount func(count *int32) result
-	hipDeviceGet      func(device *int32, ordinal int32) result
-	hipDeviceGetName  func(name *byte, size int32, device int32) result
-	hipSetDevice      func(device int32) result
-	hipSetDeviceFlags func(flags uint32) result
+	hipGetDeviceCount     func(count *int32) result
+	hipDeviceGet          func(device *int32, ordinal int32) result
+	hipDeviceGetName      func(name *byte, size int32, device int32) result
+	hipDeviceGetAttribute func(value *int32, attribute int32, device int32) result // not in every runtime: nil then
+	hipSetDevice          func(device int32) result
+	hipSetDeviceFlags     func(flags uint32) result
 
 	// hipGetDeviceProperties fills a struct that layout describes.
 	hipGetDeviceProperties func(properties *byte, device int32) result
 	layout                 layout
 
 	hipModuleLoadData    func(module *uintptr, image *byte) result
-	hipModuleGetFunction func(function *uintptr, module uintptr, name string) result
-	hipModuleUnload      func(module uintptr) result
-
-	hipMalloc     func(ptr *uint64, size uint64) result
-	hipFree       func(ptr uint64) result
-	hipMemcpyHtoD func(dst uint64, src *byte, size uint64) result
-	hipMemcpyDtoH func(dst *byte, src uint64, size uint64) result
-	hipMemsetD8   func(dst uint64, value uint8, count uint64) result
-
-	hipMemsetD8Async        func(dst uint64, value uint8, count uint64, stream uintptr) result
-	hipMemcpyDtoDAsync      func(dst, src uint64, size uint64, stream uintptr) result
-	hipHostMalloc           func(ptr *unsafe.Pointer, size uint64, flags uint32) result
-	hipHostGetDevicePointer func(ptr *uint64, host unsafe.Pointer, flags uint32) result
-	hipHostFree             func(ptr unsafe.Pointer) result
-
-	hipStreamCreateWithFlags func(stream *uintptr, flags uint32) result
-	hipStreamDestroy         func(stream uintptr) result
-	hipStreamSynchronize     func(stream uintptr) result
-	hipStreamQuery           func(stream uintptr) result
-
-	// Not in every runtime: nil then.
-	hipStreamWaitValue32  func(stream uintptr, ptr uint64, value uint32, flags uint32, mask uint32) result
-	hipDeviceGetAttribute func(value *int32, attribute int32, device int32) result
-
-	hipEventCreate      func(event *uintptr) result
-	hipEventRecord      func(event uintptr, stream uintptr) result
-	hipEventElapsedTime func(ms *float32, start, end uintptr) result
-	hipEventDestroy     func(event uintptr) result
-
-	// hipModuleLaunchKernel(function, grid x 3, block x 3, shared, stream,
-	// params, extra), for clib.Call.
-	hipModuleLaunchKernel uintptr
+	hipStreamWaitValue32 func(stream uintptr, ptr uint64, value uint32, flags uint32, mask uint32) result // nil as above
 }
 
 // driverEnv names a libamdhip64 to use in place of the system's.
@@ -153,10 +118,14 @@ func load(names ...string) (*api, error) {
 	if properties == "" {
 		properties = layouts[0].symbol // for the error of Bind to name
 	}
+	a.API = driver.API{
+		Vendor: "rocm", End: _HIP_LAUNCH_PARAM_END, Pinned: _hipHostMallocMapped | _hipHostMallocCoherent,
+		Describe: a.describe, Sticky: sticky,
+		NoFunction: func(r result) bool { return r == _hipErrorNotFound || r == _hipErrorSharedObjectNF },
+	}
 	err = lib.Bind([]clib.Func{
 		{Ptr: &a.hipInit, Symbol: "hipInit"},
 		{Ptr: &a.hipRuntimeGetVersion, Symbol: "hipRuntimeGetVersion"},
-		{Ptr: &a.hipDriverGetVersion, Symbol: "hipDriverGetVersion"},
 		{Ptr: &a.hipGetErrorName, Symbol: "hipGetErrorName"},
 		{Ptr: &a.hipGetErrorString, Symbol: "hipGetErrorString"},
 		{Ptr: &a.hipGetDeviceCount, Symbol: "hipGetDeviceCount"},
@@ -166,36 +135,48 @@ func load(names ...string) (*api, error) {
 		{Ptr: &a.hipSetDeviceFlags, Symbol: "hipSetDeviceFlags"},
 		{Ptr: &a.hipGetDeviceProperties, Symbol: properties},
 		{Ptr: &a.hipModuleLoadData, Symbol: "hipModuleLoadData"},
-		{Ptr: &a.hipModuleGetFunction, Symbol: "hipModuleGetFunction"},
-		{Ptr: &a.hipModuleUnload, Symbol: "hipModuleUnload"},
-		{Ptr: &a.hipMalloc, Symbol: "hipMalloc"},
-		{Ptr: &a.hipFree, Symbol: "hipFree"},
-		{Ptr: &a.hipMemcpyHtoD, Symbol: "hipMemcpyHtoD"},
-		{Ptr: &a.hipMemcpyDtoH, Symbol: "hipMemcpyDtoH"},
-		{Ptr: &a.hipMemsetD8, Symbol: "hipMemsetD8"},
-		{Ptr: &a.hipMemsetD8Async, Symbol: "hipMemsetD8Async"},
-		{Ptr: &a.hipMemcpyDtoDAsync, Symbol: "hipMemcpyDtoDAsync"},
-		{Ptr: &a.hipHostMalloc, Symbol: "hipHostMalloc"},
-		{Ptr: &a.hipHostGetDevicePointer, Symbol: "hipHostGetDevicePointer"},
-		{Ptr: &a.hipHostFree, Symbol: "hipHostFree"},
-		{Ptr: &a.hipStreamCreateWithFlags, Symbol: "hipStreamCreateWithFlags"},
-		{Ptr: &a.hipStreamDestroy, Symbol: "hipStreamDestroy"},
-		{Ptr: &a.hipStreamSynchronize, Symbol: "hipStreamSynchronize"},
-		{Ptr: &a.hipStreamQuery, Symbol: "hipStreamQuery"},
-		{Ptr: &a.hipEventCreate, Symbol: "hipEventCreate"},
-		{Ptr: &a.hipEventRecord, Symbol: "hipEventRecord"},
-		{Ptr: &a.hipEventElapsedTime, Symbol: "hipEventElapsedTime"},
-		{Ptr: &a.hipEventDestroy, Symbol: "hipEventDestroy"},
-		{Ptr: &a.hipModuleLaunchKernel, Symbol: "hipModuleLaunchKernel"},
+		a.ModuleGetFunction.Symbol("hipModuleGetFunction"),
+		a.ModuleUnload.Symbol("hipModuleUnload"),
+		a.MemAlloc.Symbol("hipMalloc"),
+		a.MemFree.Symbol("hipFree"),
+		a.MemcpyHtoD.Symbol("hipMemcpyHtoD"),
+		a.MemcpyDtoH.Symbol("hipMemcpyDtoH"),
+		a.MemsetD8.Symbol("hipMemsetD8"),
+		a.MemsetD8Async.Symbol("hipMemsetD8Async"),
+		a.MemcpyDtoDAsync.Symbol("hipMemcpyDtoDAsync"),
+		a.HostAlloc.Symbol("hipHostMalloc"),
+		a.HostGetDevicePointer.Symbol("hipHostGetDevicePointer"),
+		a.HostFree.Symbol("hipHostFree"),
+		a.StreamCreate.Symbol("hipStreamCreateWithFlags"),
+		a.StreamDestroy.Symbol("hipStreamDestroy"),
+		a.StreamSynchronize.Symbol("hipStreamSynchronize"),
+		a.StreamQuery.Symbol("hipStreamQuery"),
+		a.EventCreate.Symbol("hipEventCreateWithFlags"),
+		a.EventRecord.Symbol("hipEventRecord"),
+		a.EventElapsedTime.Symbol("hipEventElapsedTime"),
+		a.EventDestroy.Symbol("hipEventDestroy"),
+		a.LaunchKernel.Symbol("hipModuleLaunchKernel"),
 	})
+	a.StreamWaitValue32.Name = "hipStreamWaitValue32"
 	if err == nil {
 		err = lib.BindPresent([]clib.Func{
-			{Ptr: &a.hipStreamWaitValue32, Symbol: "hipStreamWaitValue32"},
 			{Ptr: &a.hipDeviceGetAttribute, Symbol: "hipDeviceGetAttribute"},
+			{Ptr: &a.hipStreamWaitValue32, Symbol: a.StreamWaitValue32.Name},
+			a.StreamBeginCapture.Symbol("hipStreamBeginCapture"),
+			a.StreamEndCapture.Symbol("hipStreamEndCapture"),
+			a.GraphInstantiate.Symbol("hipGraphInstantiateWithFlags"),
+			a.GraphLaunch.Symbol("hipGraphLaunch"),
+			a.GraphExecDestroy.Symbol("hipGraphExecDestroy"),
+			a.GraphDestroy.Symbol("hipGraphDestroy"),
 		})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("HIP runtime is too old: %w", err)
+	}
+	if a.hipStreamWaitValue32 != nil {
+		a.StreamWaitValue32.Call = func(stream uintptr, ptr uint64, value uint32) result {
+			return a.hipStreamWaitValue32(stream, ptr, value, _hipStreamWaitValueGte, 0xffffffff)
+		}
 	}
 	return a, nil
 }
@@ -225,7 +206,7 @@ var archName = regexp.MustCompile(`^gfx[0-9a-f]+(:[a-z0-9-]+[+-])*$`)
 // and its wave size.
 func (a *api) properties(device int32) (arch string, wave int, err error) {
 	p := make([]byte, propertiesSize)
-	if err := a.check(a.layout.symbol, a.hipGetDeviceProperties(&p[0], device)); err != nil {
+	if err := a.Check(a.layout.symbol, a.hipGetDeviceProperties(&p[0], device)); err != nil {
 		return "", 0, err
 	}
 	arch = clib.String(p[a.layout.arch : a.layout.arch+256])
@@ -236,36 +217,23 @@ func (a *api) properties(device int32) (arch string, wave int, err error) {
 	return arch, wave, nil
 }
 
-// check turns the result of a call into a *gpu.Error in the runtime's own
-// words, or nil. call is the C name.
-func (a *api) check(call string, r result) error {
-	if r == _hipSuccess {
-		return nil
-	}
-	e := &gpu.Error{Call: call, Name: "unknown hipError_t", Code: int(r)}
+// describe is what the runtime says of an error.
+func (a *api) describe(r result) (name, text string) {
+	name = "unknown hipError_t"
 	if p := a.hipGetErrorName(r); p != nil {
-		e.Name = goString(p)
+		name = clib.GoString(p)
 	}
 	if p := a.hipGetErrorString(r); p != nil {
-		e.Text = goString(p)
+		text = clib.GoString(p)
 	}
-	return e
-}
-
-// goString copies a C string that the runtime owns.
-func goString(p *byte) string {
-	n := 0
-	for *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {
-		n++
-	}
-	return string(unsafe.Slice(p, n))
+	return name, text
 }
 
 // version is that of the runtime: "HIP 6.2.41134". It is encoded as
 // major*10^7 + minor*10^5 + patch.
 func (a *api) version() (string, error) {
 	var v int32
-	if err := a.check("hipRuntimeGetVersion", a.hipRuntimeGetVersion(&v)); err != nil {
+	if err := a.Check("hipRuntimeGetVersion", a.hipRuntimeGetVersion(&v)); err != nil {
 		return "", err
 	}
 	s := fmt.Sprintf("HIP %d.%d.%d", v/10_000_000, v/100_000%100, v%100_000)

@@ -1,44 +1,30 @@
 package rocm
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/paritycheck/paritycheck/internal/gpu"
 	"github.com/paritycheck/paritycheck/internal/gpu/gputest"
 )
 
 // stub is a harness over a stub driver.
-func stub(t testing.TB, flags ...string) gputest.Harness {
-	lib := gputest.Stub(t, "hip", flags...)
-	return gputest.Harness{
-		Open:  func() (gpu.Device, error) { return openDevice(0, lib) },
-		Image: func(gpu.Device) ([]byte, error) { return gputest.StubCodeObject(gputest.SuiteKernels...), nil },
+func stub(t testing.TB) gputest.StubHarness {
+	lib := gputest.Stub(t, "hip")
+	return gputest.StubHarness{
+		Harness: gputest.Harness{
+			Open:  func() (gpu.Device, error) { return open(0, "", lib) },
+			Image: func(gpu.Device) ([]byte, error) { return gputest.StubCodeObject(gputest.SuiteKernels...), nil },
+		},
+		Vendor: "rocm", LaunchKernel: "hipModuleLaunchKernel", Synchronize: "hipStreamSynchronize",
 	}
 }
 
-// openDevice is open with a nil device for an error.
-func openDevice(ordinal int, names ...string) (gpu.Device, error) {
-	d, err := open(ordinal, names...)
-	if err != nil {
-		return nil, err
-	}
-	return d, nil
-}
-
-func TestStub(t *testing.T) {
-	gputest.Run(t, stub(t))
-	for _, symbol := range gputest.FaultKernels {
-		t.Run(symbol, func(t *testing.T) { gputest.Fault(t, stub(t), symbol) })
-	}
-}
+func TestStub(t *testing.T) { gputest.Driver(t, stub) }
 
 // silicon is a harness over the machine's own GPU. Its modules are
 // compiled by hiprtc.
@@ -66,94 +52,10 @@ func silicon(t testing.TB) gputest.Harness {
 }
 
 func TestSilicon(t *testing.T) {
-	h := silicon(t)
-	dev, err := h.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%+v", dev.Info())
-	dev.Close()
-	gputest.Run(t, h)
-}
-
-func TestSiliconTime(t *testing.T) {
-	h := silicon(t)
-	dev, err := h.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
-	testTime(t, h, dev)
-}
-
-// TestSiliconFaults launches each kernel that faults in a process of its
-// own, since the GPU is lost to that process.
-func TestSiliconFaults(t *testing.T) {
-	const env = "PARITYCHECK_TEST_FAULT"
-	if symbol := os.Getenv(env); symbol != "" {
-		gputest.Fault(t, silicon(t), symbol)
-		return
-	}
-	silicon(t)
-	for _, symbol := range gputest.FaultKernels {
-		t.Run(symbol, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestSiliconFaults$", "-test.v")
-			cmd.Env = append(os.Environ(), env+"="+symbol)
-			out, err := cmd.CombinedOutput()
-			// ROCm may report a fault to the caller, or abort the process.
-			passed := err == nil && strings.Contains(string(out), "--- PASS: TestSiliconFaults")
-			aborted := err != nil && (strings.Contains(string(out), "Memory access fault") || strings.Contains(string(out), "SIGABRT"))
-			if !passed && !aborted {
-				t.Errorf("%v\n%s", err, out)
-			}
-			t.Logf("%s", out)
-		})
-	}
-}
-
-func testTime(t *testing.T, h gputest.Harness, dev gpu.Device) {
-	t.Helper()
-	image, err := h.Image(dev)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := dev.Load(image)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := m.Kernel("pc_count")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := dev.Alloc("count", 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var args gpu.Args
-	args.Ptr(b)
-	if err := b.CopyIn(make([]byte, 4)); err != nil {
-		t.Fatal(err)
-	}
-	n := gputest.Timer(t, dev, k, args.Bytes())
-	var got [4]byte
-	if err := b.CopyOut(got[:]); err != nil {
-		t.Fatal(err)
-	}
-	if threads := binary.LittleEndian.Uint32(got[:]); int(threads) != 25600*n {
-		t.Errorf("%d threads counted in %d launches, want %d", threads, n, 25600*n)
-	}
-}
-
-func TestStubTime(t *testing.T) {
-	h := stub(t)
-	dev, err := h.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
-	testTime(t, h, dev)
+	// ROCm may report a fault to the caller, or abort the process.
+	gputest.Silicon(t, silicon(t), func(out string) bool {
+		return strings.Contains(out, "Memory access fault") || strings.Contains(out, "SIGABRT")
+	})
 }
 
 func TestStubInfo(t *testing.T) {
@@ -164,7 +66,7 @@ func TestStubInfo(t *testing.T) {
 		wave int
 	}{{"gfx90a:sramecc+:xnack-", 64}, {"gfx1100", 32}} {
 		t.Setenv("STUB_ARCH", tt.arch)
-		dev, err := openDevice(1, lib)
+		dev, err := open(1, "", lib)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +107,7 @@ func TestProperties(t *testing.T) {
 		}
 	}
 	lib := gputest.Stub(t, "hip", no6, "-DOLD_ARCH=512")
-	if _, err := openDevice(0, lib); err == nil || !strings.Contains(err.Error(), "layout is not known") {
+	if _, err := open(0, "", lib); err == nil || !strings.Contains(err.Error(), "layout is not known") {
 		t.Errorf("unexpected layout: got %v, want an error", err)
 	}
 }
@@ -213,7 +115,7 @@ func TestProperties(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	fails := func(name string, unavailable bool, ordinal int, names []string, want ...string) {
 		t.Helper()
-		d, err := openDevice(ordinal, names...)
+		d, err := open(ordinal, "", names...)
 		if err == nil {
 			d.Close()
 			t.Errorf("%s: got nil, want an error", name)
@@ -254,7 +156,7 @@ func TestOpenErrors(t *testing.T) {
 		fails(call, false, 0, []string{gputest.Stub(t, "hip")}, want)
 	}
 	t.Setenv("STUB_FAULTS", "hipSetDeviceFlags:*:1") // of no consequence
-	if d, err := openDevice(0, lib); err != nil {
+	if d, err := open(0, "", lib); err != nil {
 		t.Errorf("refused flags: %v", err)
 	} else {
 		d.Close()
@@ -278,125 +180,20 @@ func TestDriverEnv(t *testing.T) {
 	}
 }
 
-// session is an open stub device with one buffer and a kernel that counts.
-type session struct {
-	dev  gpu.Device
-	buf  gpu.Buffer
-	k    gpu.Kernel
-	args []byte
-}
-
-func open1(t *testing.T, faults string) session {
-	t.Helper()
-	t.Setenv("STUB_FAULTS", faults)
-	h := stub(t)
-	dev, err := h.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dev.Close() })
-	image, _ := h.Image(dev)
-	m, err := dev.Load(image)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := m.Kernel("pc_count")
-	if err != nil {
-		t.Fatal(err)
-	}
-	buf, err := dev.Alloc("count", 4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := buf.CopyIn(make([]byte, 4)); err != nil {
-		t.Fatal(err)
-	}
-	var args gpu.Args
-	args.Ptr(buf)
-	return session{dev, buf, k, args.Bytes()}
-}
-
-func (s session) launch(ctx context.Context) error {
-	one := gpu.Dim3{X: 1, Y: 1, Z: 1}
-	_, err := s.dev.Launch(ctx, s.k, gpu.LaunchConfig{Grid: one, Block: one}, s.args)
-	return err
-}
-
-func TestLaunchFaults(t *testing.T) {
-	for _, tt := range []struct {
-		faults string
-		fault  bool   // the error is a *gpu.Fault
-		lost   bool   // and later calls fail
-		want   string // in the error
-	}{
-		{"hipModuleLaunchKernel:1:701", false, false, "launching pc_count: hipModuleLaunchKernel: hipErrorUnknown (701)"},
-		{"hipModuleLaunchKernel:1:fault=700", true, true, "hipStreamSynchronize: hipErrorIllegalAddress (700): an illegal memory access was encountered"},
-		{"hipModuleLaunchKernel:1:fault=719", true, true, "hipErrorLaunchFailure (719)"},
-		{"hipModuleLaunchKernel:1:fault=702", true, true, "hipErrorLaunchTimeOut (702)"},
-		{"hipModuleLaunchKernel:1:fault=777", true, true, "hipErrorUnknown (777)"}, // not in the list, but the device answers with it
-		{"hipModuleLaunchKernel:1:lost=719", true, true, "hipModuleLaunchKernel: hipErrorLaunchFailure (719)"},
-		{"hipStreamSynchronize:1:701", true, false, "hipStreamSynchronize: hipErrorUnknown (701)"},
-	} {
-		s := open1(t, tt.faults)
-		err := s.launch(t.Context())
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want %q", tt.faults, err, tt.want)
-		}
-		f, ok := errors.AsType[*gpu.Fault](err)
-		if ok != tt.fault || ok && (f.Lost != tt.lost || f.Kernel != "pc_count") {
-			t.Errorf("%s: got %+v, want a fault: %v, lost: %v", tt.faults, f, tt.fault, tt.lost)
-		}
-		if e, ok := errors.AsType[*gpu.Error](err); !ok || e.Code == 0 {
-			t.Errorf("%s: got %v, want the driver's error in it", tt.faults, err)
-		}
-		err = s.launch(t.Context())
-		if errors.Is(err, gpu.ErrLost) != tt.lost || (err != nil) != tt.lost {
-			t.Errorf("%s: next launch: got %v, want gpu.ErrLost: %v", tt.faults, err, tt.lost)
-		}
-		if _, again := errors.AsType[*gpu.Fault](err); again {
-			t.Errorf("%s: next launch: got a fault for a kernel that did not run", tt.faults)
-		}
-		if err := s.dev.Close(); err != nil {
-			t.Errorf("%s: close: %v", tt.faults, err)
-		}
-	}
-}
-
-func TestHang(t *testing.T) {
-	s := open1(t, "hipModuleLaunchKernel:2:hang")
-	if err := s.launch(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	err := s.launch(ctx)
-	f, ok := errors.AsType[*gpu.Fault](err)
-	if !ok || !f.Lost || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(f.Reason, "did not end") {
-		t.Errorf("got %#v, want a fault that did not end, with Lost, and wraps the deadline", err)
-	}
-	for name, err := range map[string]error{
-		"launch": s.launch(t.Context()), "free": s.buf.Free(), "close": s.dev.Close(),
-	} {
-		if !errors.Is(err, gpu.ErrLost) {
-			t.Errorf("%s: got %v, want gpu.ErrLost", name, err)
-		}
-	}
-}
-
 func TestCallErrors(t *testing.T) {
 	for _, tt := range []struct {
 		faults string
-		call   func(s session) error
+		call   func(s gputest.Session) error
 		want   string
 	}{
-		{"hipMalloc:2:2", func(s session) error { _, err := s.dev.Alloc("alpha", 64); return err }, "alpha of 64 bytes: hipMalloc: hipErrorOutOfMemory (2): out of memory"},
-		{"hipMemcpyHtoD:2:1", func(s session) error { return s.buf.CopyIn(make([]byte, 4)) }, "hipMemcpyHtoD: hipErrorInvalidValue (1)"},
-		{"hipMemcpyDtoH:1:1", func(s session) error { return s.buf.CopyOut(make([]byte, 4)) }, "hipMemcpyDtoH: hipErrorInvalidValue (1)"},
-		{"hipMemsetD8:1:1", func(s session) error { return s.buf.Poison(1) }, "hipMemsetD8: hipErrorInvalidValue (1)"},
-		{"hipFree:1:400", func(s session) error { return s.buf.Free() }, "hipFree: hipErrorInvalidHandle (400)"},
-		{"hipModuleLoadData:2:209", func(s session) error { _, err := s.dev.Load(gputest.StubCodeObject()); return err }, "hipModuleLoadData: hipErrorNoBinaryForGpu (209): no kernel image is available"},
+		{"hipMalloc:2:2", func(s gputest.Session) error { _, err := s.Dev.Alloc("alpha", 64); return err }, "alpha of 64 bytes: hipMalloc: hipErrorOutOfMemory (2): out of memory"},
+		{"hipMemcpyHtoD:2:1", func(s gputest.Session) error { return s.Buf.CopyIn(make([]byte, 4)) }, "hipMemcpyHtoD: hipErrorInvalidValue (1)"},
+		{"hipMemcpyDtoH:1:1", func(s gputest.Session) error { return s.Buf.CopyOut(make([]byte, 4)) }, "hipMemcpyDtoH: hipErrorInvalidValue (1)"},
+		{"hipMemsetD8:1:1", func(s gputest.Session) error { return s.Buf.Poison(1) }, "hipMemsetD8: hipErrorInvalidValue (1)"},
+		{"hipFree:1:400", func(s gputest.Session) error { return s.Buf.Free() }, "hipFree: hipErrorInvalidHandle (400)"},
+		{"hipModuleLoadData:2:209", func(s gputest.Session) error { _, err := s.Dev.Load(gputest.StubCodeObject()); return err }, "hipModuleLoadData: hipErrorNoBinaryForGpu (209): no kernel image is available"},
 	} {
-		err := tt.call(open1(t, tt.faults))
+		err := tt.call(stub(t).Start(t, tt.faults))
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "rocm: ") {
 			t.Errorf("%s: got %v, want rocm: ... %s", tt.faults, err, tt.want)
 		}

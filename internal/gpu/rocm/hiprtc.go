@@ -189,7 +189,7 @@ func isas(names ...string) (lib *clib.Library, archs []string, err error) {
 			return nil, nil, fail("amd_comgr_get_isa_name", r)
 		}
 		// "amdgcn-amd-amdhsa--gfx90a"
-		if _, arch, ok := strings.Cut(goString(p), "--"); ok {
+		if _, arch, ok := strings.Cut(clib.GoString(p), "--"); ok {
 			archs = append(archs, arch)
 		}
 	}
