@@ -1,11 +1,5 @@
 package sim
 
-import "golang.org/x/sys/cpu"
-
-// hasAVX512 reports whether the forms for rows of 64 lanes in four registers
-// run here.
-var hasAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasBMI2
-
 //go:noescape
 func shapeAccess512(a *access, lo, hi *lanes, b *bounds)
 
@@ -15,26 +9,44 @@ func loadDwords512(d *lanes, data *byte, a *access, more uint32)
 //go:noescape
 func storeDwords512(s *lanes, data *byte, a *access, more uint32)
 
+//go:noescape
+func shapeAccess256(a *access, lo, hi *lanes, b *bounds)
+
+//go:noescape
+func loadDwords256(d *lanes, data *byte, a *access, more uint32)
+
+//go:noescape
+func storeDwords256(s *lanes, data *byte, a *access, more uint32)
+
 func shapeAccess(a *access, lo, hi *lanes, b *bounds) {
-	if hasAVX512 {
+	switch vectors {
+	case levelAVX512:
 		shapeAccess512(a, lo, hi, b)
-		return
+	case levelAVX2:
+		shapeAccess256(a, lo, hi, b)
+	default:
+		shapeAccessGo(a, lo, hi, b)
 	}
-	shapeAccessGo(a, lo, hi, b)
 }
 
 func loadDwords(d *lanes, data []byte, a *access, more uint32) {
-	if hasAVX512 {
+	switch vectors {
+	case levelAVX512:
 		loadDwords512(d, &data[0], a, more)
-		return
+	case levelAVX2:
+		loadDwords256(d, &data[0], a, more)
+	default:
+		loadDwordsGo(d, data, a, more)
 	}
-	loadDwordsGo(d, data, a, more)
 }
 
 func storeDwords(s *lanes, data []byte, a *access, more uint32) {
-	if hasAVX512 {
+	switch vectors {
+	case levelAVX512:
 		storeDwords512(s, &data[0], a, more)
-		return
+	case levelAVX2:
+		storeDwords256(s, &data[0], a, more)
+	default:
+		storeDwordsGo(s, data, a, more)
 	}
-	storeDwordsGo(s, data, a, more)
 }

@@ -8,7 +8,9 @@ import (
 
 // TestAccess compares the vector forms of taking apart and executing an
 // access with those in Go, and those with what they say.
-func TestAccess(t *testing.T) {
+func TestAccess(t *testing.T) { eachLevel(t, testAccess) }
+
+func testAccess(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	data := make([]byte, 1<<12)
 	for i := range data {
@@ -134,7 +136,7 @@ func TestAccess(t *testing.T) {
 			continue
 		}
 		for more := uint32(0); more < a.size; more += 4 {
-			var x, y lanes
+			x, y := lo, lo
 			loadDwords(&x, data, &a, more)
 			loadDwordsGo(&y, data, &a, more)
 			if x != y {

@@ -1,12 +1,8 @@
 package sim
 
-import "golang.org/x/sys/cpu"
-
-// hasAVX reports whether the vector forms run here. The additions keep
-// NaNs as arith has them, the first operand's before the second's and the
-// negative one for none; the others return the lanes where a NaN is involved
-// for the Go form to do.
-var hasAVX = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C
+// The vector forms of additions keep NaNs as arith has them, the first
+// operand's before the second's and the negative one for none; the others
+// return the lanes where a NaN is involved for the Go form to do.
 
 //go:noescape
 func addAVX(d, a, b *lanes, exec uint64, n int)
@@ -39,21 +35,21 @@ func carryAddAVX(d, a, b *lanes, n int, in uint64) (out uint64)
 func carrySubAVX(d, a, b *lanes, n int, in uint64) (out uint64)
 
 func carryAdd(d, a, b *lanes, n int, in uint64) uint64 {
-	if hasAVX {
+	if vectors >= levelAVX2 {
 		return carryAddAVX(d, a, b, n, in)
 	}
 	return carryAddLanes(d, a, b, n, in)
 }
 
 func carrySub(d, a, b *lanes, n int, in uint64) uint64 {
-	if hasAVX {
+	if vectors >= levelAVX2 {
 		return carrySubAVX(d, a, b, n, in)
 	}
 	return carrySubLanes(d, a, b, n, in)
 }
 
 func addF32(d, a, b *lanes, exec uint64, n int) {
-	if hasAVX {
+	if vectors >= levelAVX2 {
 		addAVX(d, a, b, exec, n)
 		return
 	}
@@ -61,7 +57,7 @@ func addF32(d, a, b *lanes, exec uint64, n int) {
 }
 
 func subF32(d, a, b *lanes, exec uint64, n int) {
-	if hasAVX {
+	if vectors >= levelAVX2 {
 		subAVX(d, a, b, exec, n)
 		return
 	}
@@ -69,7 +65,7 @@ func subF32(d, a, b *lanes, exec uint64, n int) {
 }
 
 func mulF32(d, a, b *lanes, exec uint64, n int) {
-	if hasAVX {
+	if vectors >= levelAVX2 {
 		mulAVX(d, a, b, exec, n)
 		return
 	}
@@ -77,7 +73,7 @@ func mulF32(d, a, b *lanes, exec uint64, n int) {
 }
 
 func minF32(d, a, b *lanes, exec uint64, n int) {
-	if hasAVX {
+	if vectors >= levelAVX2 {
 		exec = minAVX(d, a, b, exec, n)
 	}
 	if exec != 0 {
@@ -86,7 +82,7 @@ func minF32(d, a, b *lanes, exec uint64, n int) {
 }
 
 func maxF32(d, a, b *lanes, exec uint64, n int) {
-	if hasAVX {
+	if vectors >= levelAVX2 {
 		exec = maxAVX(d, a, b, exec, n)
 	}
 	if exec != 0 {
@@ -95,7 +91,7 @@ func maxF32(d, a, b *lanes, exec uint64, n int) {
 }
 
 func fmaF32(d, a, b, c *lanes, exec uint64, n int) {
-	if hasAVX {
+	if vectors >= levelAVX2 {
 		exec = fmaAVX(d, a, b, c, exec, n)
 	}
 	if exec != 0 {
@@ -104,7 +100,7 @@ func fmaF32(d, a, b, c *lanes, exec uint64, n int) {
 }
 
 func wideF16(d, a *lanes, exec uint64, n int) {
-	if hasAVX {
+	if vectors >= levelAVX2 {
 		wideAVX(d, a, exec, n)
 		return
 	}
@@ -112,7 +108,7 @@ func wideF16(d, a *lanes, exec uint64, n int) {
 }
 
 func narrowF32(d, a *lanes, exec uint64, n int) {
-	if hasAVX {
+	if vectors >= levelAVX2 {
 		narrowAVX(d, a, exec, n)
 		return
 	}

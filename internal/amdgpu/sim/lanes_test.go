@@ -7,7 +7,9 @@ import (
 
 // TestLanes compares the vector forms with the functions on one lane, bit
 // for bit, NaNs too.
-func TestLanes(t *testing.T) {
+func TestLanes(t *testing.T) { eachLevel(t, testLanes) }
+
+func testLanes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	edges := tF32.edges()
 	value := func() uint32 {

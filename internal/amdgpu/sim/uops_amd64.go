@@ -1,7 +1,7 @@
 package sim
 
 // hasUops reports whether spans can be executed by uops.
-var hasUops = hasAVX512
+var hasUops = vectors >= levelAVX512
 
 //go:noescape
 func runUops512(u *uop, rows *lanes, w *wave)

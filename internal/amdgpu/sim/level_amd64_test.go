@@ -1,0 +1,3 @@
+package sim
+
+func setVectors(l level) { vectors = l }
