@@ -24,16 +24,18 @@ import (
 
 // benchOptions are the arguments of bench.
 type benchOptions struct {
-	sel     runner.Selection
-	sizes   []string
-	targets []string
-	seed    uint64
-	noCheck bool
-	quiet   bool
-	bench   bench.Options
-	percent float64 // of noise
-	dump    string
-	user    userCode
+	sel       runner.Selection
+	sizes     []string
+	targets   []string
+	seed      uint64
+	timeout   time.Duration
+	noCheck   bool
+	noIsolate bool
+	quiet     bool
+	bench     bench.Options
+	percent   float64 // of noise
+	dump      string
+	user      userCode
 
 	rendering
 	given []string
@@ -89,6 +91,8 @@ Interpreted targets have no times: they run small for their counters.`,
 	f.IntVar(&opts.bench.MinSamples, "min-samples", 30, "take at least `n` samples")
 	f.BoolVar(&opts.bench.NoBatch, "no-batch", false, "no batches")
 	f.BoolVar(&opts.noCheck, "no-check", false, "time kernels without judging them first")
+	f.DurationVar(&opts.timeout, "timeout", 5*time.Minute, "give up a case on a target after this `time`; 0 is never")
+	f.BoolVar(&opts.noIsolate, "no-isolate", false, "launch on GPUs in this process, where a debugger or a profiler sees it, and a crash ends the run")
 	f.StringVar(&opts.dump, "dump", "", "write what was launched to `folder`, for other tools: launches.json, modules and contents of buffers")
 	f.BoolVarP(&opts.quiet, "quiet", "q", false, "no progress on stderr")
 	opts.user.add(cmd)
@@ -103,6 +107,8 @@ func (o *benchOptions) check() error {
 		return fmt.Errorf("--noise must be above 0 and below 100, not %v", o.percent)
 	case o.bench.Limit <= 0:
 		return fmt.Errorf("--time-limit must be more than 0, not %v", o.bench.Limit)
+	case o.timeout < 0:
+		return fmt.Errorf("--timeout must be 0 or more, not %v", o.timeout)
 	case o.bench.MinSamples < 1:
 		return fmt.Errorf("--min-samples must be at least 1, not %d", o.bench.MinSamples)
 	}
@@ -120,7 +126,12 @@ func doBench(ctx context.Context, out, errOut io.Writer, opts benchOptions) erro
 	if err != nil {
 		return err
 	}
-	targets, err := chooseTargets(&runOptions{targets: opts.targets, seed: opts.seed, user: opts.user})
+	host, err := newHost(opts.timeout)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	targets, err := chooseTargets(&runOptions{targets: opts.targets, seed: opts.seed, user: opts.user, host: host, noIsolate: opts.noIsolate})
 	if err != nil {
 		return err
 	}
@@ -141,17 +152,11 @@ func doBench(ctx context.Context, out, errOut io.Writer, opts benchOptions) erro
 	context.AfterFunc(ctx, stop)
 	defer stop()
 
-	// Times are taken in this process, with the GPU for itself.
-	host, err := newHost(0)
-	if err != nil {
-		return err
-	}
-	defer host.Close()
 	if err := lock(ctx, errOut, host, targets); err != nil {
 		return err
 	}
 
-	topts := runner.TimeOptions{Seed: opts.seed, Bench: opts.bench}
+	topts := runner.TimeOptions{Seed: opts.seed, Bench: opts.bench, Timeout: opts.timeout}
 	var dump *launchDump
 	if opts.dump != "" {
 		if dump, err = newLaunchDump(opts.dump); err != nil {
@@ -204,7 +209,7 @@ func doBench(ctx context.Context, out, errOut io.Writer, opts benchOptions) erro
 
 // benchCheck judges the fast cases of what is to be timed.
 func benchCheck(ctx context.Context, errOut io.Writer, cases []ops.Case, targets []runner.Target, opts benchOptions) (*runner.Run, error) {
-	ropts := runner.Options{Seed: opts.seed}
+	ropts := runner.Options{Seed: opts.seed, Timeout: opts.timeout}
 	if !opts.quiet {
 		fmt.Fprintf(errOut, "judging %d fast cases first\n", len(cases))
 	}
@@ -414,7 +419,7 @@ func addTimes(ctx context.Context, r *runner.Run, cases []ops.Case, targets []ru
 		jobs = append(jobs, runner.Job{Timed: ops.Timed{Case: c}, Clocked: true})
 	}
 	timed, err := runner.Time(ctx, jobs, targets, runner.TimeOptions{
-		Seed: opts.seed,
+		Seed: opts.seed, Timeout: opts.timeout,
 		// Cases for parity are small, and many.
 		Bench: bench.Options{Noise: 0.03, Limit: 100 * time.Millisecond, MinSamples: 10},
 		Refuse: func(target string, c *ops.Case) string {

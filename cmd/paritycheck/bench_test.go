@@ -150,3 +150,22 @@ func TestRunTime(t *testing.T) {
 		t.Errorf("diff: exit code %d\n%s%s", code, o.String(), e.String())
 	}
 }
+
+// TestBenchCrash: a kernel that brings its driver down when it is timed fails,
+// and what comes after it is timed in a new process.
+func TestBenchCrash(t *testing.T) {
+	t.Setenv("STUB_FAULTS", "cuLaunchKernel@uneg_f32:1:segv")
+	code, out, errOut := benchRun(t, "neg", "sqr", "--dtype", "f32", "--size", "small", "--target", "cuda@cuda:0", "--no-check")
+	if code != exitFail || !strings.Contains(out, "segmentation fault") || !strings.Contains(out, "µs") || !strings.Contains(out, "sqr") {
+		t.Errorf("exit code %d, %s\n%s", code, errOut, out)
+	}
+}
+
+// TestBenchHangs: so does one that does not end.
+func TestBenchHangs(t *testing.T) {
+	t.Setenv("STUB_FAULTS", "cuLaunchKernel@uneg_f32:1:hang")
+	code, out, errOut := benchRun(t, "neg", "sqr", "--dtype", "f32", "--size", "small", "--target", "cuda@cuda:0", "--no-check", "--timeout", "3s")
+	if code != exitFail || !strings.Contains(out, "did not end") || !strings.Contains(out, "µs") {
+		t.Errorf("exit code %d, %s\n%s", code, errOut, out)
+	}
+}

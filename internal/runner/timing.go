@@ -80,6 +80,9 @@ const interpreted = "interpreted: counters tell of the work, but no clock here i
 type TimeOptions struct {
 	Seed  uint64
 	Bench bench.Options
+	// Timeout is how long a kernel may take beyond its limits of sampling
+	// before it counts as hung; 0 is for ever.
+	Timeout time.Duration
 	// Refuse, if not nil, says why a case is not to be timed on a target;
 	// "" lets it.
 	Refuse func(target string, c *ops.Case) string
@@ -329,7 +332,7 @@ func (t *timer) time(ctx context.Context, p *ops.Problem, r *Result) error {
 	if t.target.Bundled {
 		p = p.Tuned()
 	}
-	m, err := t.session.measure(ctx, p, t.clock, t.flush, t.opts.Bench)
+	m, err := t.session.measure(ctx, p, t.clock, t.flush, t.opts.Bench, t.opts.Timeout)
 	if err != nil {
 		return err
 	}
@@ -407,7 +410,7 @@ func (t *timer) copyRate(ctx context.Context) (*Bandwidth, error) {
 			if t.target.Bundled {
 				p = p.Tuned()
 			}
-			if m, err := t.session.measure(ctx, p, t.clock, t.flush, opts); err == nil {
+			if m, err := t.session.measure(ctx, p, t.clock, t.flush, opts, t.opts.Timeout); err == nil {
 				b.Kernel = m.Cold.Median
 			} else if t.session.lost != nil {
 				return nil, err
@@ -443,12 +446,8 @@ func copyCase(n int) (ops.Case, bool) {
 	return ops.Case{}, false
 }
 
-// hangs is how long a measurement may take beyond its limits before the
-// kernel counts as hung.
-const hangs = 2 * time.Minute
-
 // measure puts a problem on the device and times its launch.
-func (s *session) measure(ctx context.Context, p *ops.Problem, dev gpu.Timer, flush gpu.Buffer, opts bench.Options) (_ *bench.Measurement, err error) {
+func (s *session) measure(ctx context.Context, p *ops.Problem, dev gpu.Timer, flush gpu.Buffer, opts bench.Options, timeout time.Duration) (_ *bench.Measurement, err error) {
 	if s.lost != nil {
 		return nil, fmt.Errorf("the device was lost: %v", s.lost) // not wrapped: that fault is another case's
 	}
@@ -459,8 +458,11 @@ func (s *session) measure(ctx context.Context, p *ops.Problem, dev gpu.Timer, fl
 	if p.Grid.Count() == 0 {
 		return nil, errors.New("the case launches nothing")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, hangs+2*opts.Limit, fmt.Errorf("no end after %v", hangs))
-	defer cancel()
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout+2*opts.Limit, fmt.Errorf("no end after %v %s", timeout, hangWords))
+		defer cancel()
+	}
 	var bufs []gpu.Buffer
 	defer func() {
 		for _, b := range bufs {

@@ -260,6 +260,19 @@ func (s *server) queue(a asked, q gpu.Queue) (r reply, err error) {
 			err = q.Launch(l)
 		}
 		return r, err
+	case callQueueRepeat:
+		l, err := find(s.launches, a.Launch)
+		if err != nil {
+			return r, err
+		}
+		many, ok := q.(gpu.Repeater)
+		if !ok {
+			return r, fmt.Errorf("%w: the driver has no graphs", errors.ErrUnsupported)
+		}
+		if l, err = many.Repeat(l, a.Size); err == nil {
+			r.Handle = add(s, s.launches, l)
+		}
+		return r, err
 	case callQueueFill, callQueueCopy:
 		b, err := find(s.buffers, a.Buffer)
 		if err != nil || a.Call == callQueueFill {

@@ -93,13 +93,34 @@ func (q *queue) call(r request) (reply, error) {
 }
 
 func (q *queue) Launch(l gpu.Launch) error {
-	ll, ok := l.(*launch)
-	if !ok || ll.kernel.mod.dev != q.d {
-		return fmt.Errorf("kernel %s is of another device", l.Kernel().Name())
+	ll, err := q.launch(l)
+	if err != nil {
+		return err
 	}
 	q.name = ll.kernel.name
-	_, err := q.call(request{Call: callQueueLaunch, Launch: ll.id})
+	_, err = q.call(request{Call: callQueueLaunch, Launch: ll.id})
 	return err
+}
+
+// launch is l where it is of the queue's device.
+func (q *queue) launch(l gpu.Launch) (*launch, error) {
+	if ll, ok := l.(*launch); ok && ll.kernel.mod.dev == q.d {
+		return ll, nil
+	}
+	return nil, fmt.Errorf("kernel %s is of another device", l.Kernel().Name())
+}
+
+// Repeat implements gpu.Repeater.
+func (q *queue) Repeat(l gpu.Launch, n int) (gpu.Launch, error) {
+	ll, err := q.launch(l)
+	if err != nil {
+		return nil, err
+	}
+	r, err := q.call(request{Call: callQueueRepeat, Launch: ll.id, Size: n})
+	if err != nil {
+		return nil, err
+	}
+	return &launch{ll.kernel, r.Handle}, nil
 }
 
 // own is b where it is a buffer of the queue's device.

@@ -23,7 +23,7 @@ type request struct {
 	Buffer   int              `json:",omitempty"`
 	Name     string           `json:",omitempty"` // of a place, a buffer, a kernel
 	Compiler string           `json:",omitempty"`
-	Size     int              `json:",omitempty"`
+	Size     int              `json:",omitempty"` // of a buffer, a copy, or how many launches
 	Source   int              `json:",omitempty"` // buffer of a queued copy
 	To, From int              `json:",omitempty"` // offsets of it, or marks
 	Pattern  byte             `json:",omitempty"`
@@ -62,6 +62,7 @@ const (
 	callQueueRelease = "queue release"
 	callQueueWait    = "queue wait"
 	callQueueElapsed = "queue elapsed"
+	callQueueRepeat  = "queue repeat"
 )
 
 // asLong says whether a call takes as long as a kernel does: the limit is
