@@ -149,3 +149,16 @@ func TestExitOK(t *testing.T) {
 		}
 	}
 }
+
+func TestOneLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"one":                               "one",
+		"compiling k.hip:\nk.hip:1: no\n\n": "compiling k.hip: k.hip:1: no",
+		"a\n  b\nc":                         "a; b; c",
+		"":                                  "",
+	} {
+		if got := oneLine(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}

@@ -64,13 +64,20 @@ func run(args []string, in io.Reader, out, errOut io.Writer) int {
 
 // oneLine joins the lines of an error.
 func oneLine(s string) string {
-	var parts []string
+	var b strings.Builder
 	for line := range strings.Lines(s) {
-		if line = strings.TrimSpace(line); line != "" {
-			parts = append(parts, line)
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "":
+			continue
+		case strings.HasSuffix(b.String(), ":"):
+			b.WriteByte(' ')
+		case b.Len() > 0:
+			b.WriteString("; ")
 		}
+		b.WriteString(line)
 	}
-	return strings.Join(parts, "; ")
+	return b.String()
 }
 
 func newRootCmd() *cobra.Command {
