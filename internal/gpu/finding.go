@@ -63,7 +63,7 @@ func (f Finding) String() string {
 		past := f.MaxOffset + int64(f.Size) - f.BufferSize
 		switch {
 		case f.Buffer == "":
-			fmt.Fprintf(&b, "out-of-bounds %s near no buffer", f.Access)
+			fmt.Fprintf(&b, "memory near no buffer is %s", verb(f.Access))
 		case f.MinOffset < 0 && past <= 0:
 			fmt.Fprintf(&b, "%s is %s before its start: up to %d bytes before byte 0", f.Buffer, verb(f.Access), -f.MinOffset)
 		case f.MinOffset < 0:

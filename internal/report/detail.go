@@ -169,6 +169,8 @@ func element(label string, r *runner.Result, e *compare.Element, inputs []ops.In
 		switch f := float64(n); {
 		case math.IsNaN(f) || math.IsInf(f, 0):
 			return num(f)
+		case f == math.Trunc(f) && math.Abs(f) < 1<<53: // an index, all of it
+			return strconv.FormatFloat(f, 'f', -1, 64)
 		default:
 			return strconv.FormatFloat(f, 'g', digits, 64)
 		}

@@ -151,6 +151,8 @@ func (g *group) outside(w *wave, o *op, i int, addr uint64, r *region) {
 			f.Detail = "the buffer is freed"
 		case r != nil && r.readOnly && m.kind != memLoad && r.contains(addr, m.size):
 			f.Detail = "the memory belongs to the runtime and must not be written"
+		case r == nil || r.space == "global" && r.far(addr):
+			f.Detail = "the address is " + g.mem.relative(addr)
 		}
 	})
 }

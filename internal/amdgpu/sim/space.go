@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 )
 
@@ -102,15 +103,34 @@ func (s *space) find(addr uint64) *region {
 	return nil
 }
 
-// nearest returns the region closest to addr, for messages.
+// nearest returns the region closest to addr, for messages, nil where addr is
+// far from all: of what the runtime owns a kernel has only pointers that it
+// hardly ever gets wrong by much.
 func (s *space) nearest(addr uint64) *region {
-	if r := s.find(addr); r != nil {
-		return r
+	r := s.find(addr)
+	if n := len(s.slots); r == nil && n > 0 && addr>>slotShift >= uint64(slotFirst+n) && addr>>slotShift < slotLimit {
+		r = s.slots[n-1]
 	}
-	if n := len(s.slots); n > 0 && addr>>slotShift >= uint64(slotFirst+n) && addr>>slotShift < slotLimit {
-		return s.slots[n-1]
+	if r != nil && r.space != "global" && r.far(addr) {
+		return nil
 	}
-	return nil
+	return r
+}
+
+// far says whether addr is further from r than any region is large.
+func (r *region) far(addr uint64) bool {
+	return addr-r.base+maxRegion > 2*maxRegion
+}
+
+// relative gives addr in terms of each buffer, "inp+188978561028, out-4".
+func (s *space) relative(addr uint64) string {
+	var parts []string
+	for _, r := range s.slots {
+		if r.live && r.space == "global" {
+			parts = append(parts, fmt.Sprintf("%s%+d", r.name, int64(addr-r.base)))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // contains reports whether n bytes at addr are inside r.
