@@ -15,11 +15,11 @@ import (
 // instructions left before it is preempted, or another rounding mode, the
 // instructions execute one by one instead, to the same effect.
 //
-// With AVX-512 a span is also executed in one go: each of its instructions is
-// compiled to uops, pieces of machine code that genuops wrote and that jump
-// from one to the next. One that meets a NaN where x86 and AMD differ stops,
-// and its handler in Go takes its place. Elsewhere the handlers are called in
-// turn.
+// With AVX-512 or AVX2 a span is also executed in one go: each of its
+// instructions is compiled to uops, whose forms are pieces of machine code
+// that genuops wrote and that jump from one to the next. One that meets a NaN
+// where x86 and AMD differ stops, and its handler in Go takes its place, for
+// the lanes that it left. Elsewhere the handlers are called in turn.
 
 // A span is a run of instructions of one unit.
 type span struct {
@@ -51,7 +51,7 @@ type classCount struct {
 // A uop is what a form of machine code works on. Rows are byte offsets from
 // the first, scalars from the wave.
 type uop struct {
-	code    uintptr
+	code    int32 // number of the form
 	d       int32 // row of the result
 	a, b, c int32 // operands
 	m       int32 // lane mask that is an operand
@@ -87,7 +87,7 @@ func (w *wave) runSpan(s *span) bool {
 	}
 	w.at = s.first
 	w.pc = s.first + s.n
-	if !hasUops || g.plain {
+	if vectors == levelGo || g.plain {
 		ops := w.unit.ops[s.first : s.first+s.n]
 		for i := range ops {
 			ops[i].run(w, &ops[i])
@@ -103,7 +103,10 @@ func (w *wave) runSpan(s *span) bool {
 			return true
 		}
 		slow := &s.slow[w.stopped]
+		exec := w.exec
+		w.exec = w.todo
 		slow.op.run(w, slow.op)
+		w.exec = exec
 		u = slow.next
 	}
 }

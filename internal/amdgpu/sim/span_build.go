@@ -59,7 +59,7 @@ func (b *spanBuilder) finish(n int32) *span {
 		return nil
 	}
 	b.n = n
-	b.uops = append(b.uops, uop{code: formCode(0)})
+	b.uops = append(b.uops, uop{})
 	for c, n := range b.counted {
 		if n != 0 {
 			b.counts = append(b.counts, classCount{class(c), n})
@@ -259,7 +259,7 @@ func (b *spanBuilder) vector(o *op) bool {
 	b.emit(f.codes[which], u)
 	if cmpx {
 		off, _ := b.writesExec(0, 2)
-		b.uops = append(b.uops, uop{code: formCode(int(formNumbers["sMov64"])), a: u.sd, sd: off})
+		b.uops = append(b.uops, uop{code: int32(formNumbers["sMov64"]), a: u.sd, sd: off})
 	}
 	b.vectors++
 	b.needVector(o, u.m != 0)
@@ -271,7 +271,7 @@ func (b *spanBuilder) emit(form uint16, u uop) {
 	if form == 0 {
 		panic("sim: no such form")
 	}
-	u.code = formCode(int(form) + int(b2u(b.wave == 32)))
+	u.code = int32(form) + int32(b2u(b.wave == 32))
 	b.uops = append(b.uops, u)
 }
 
@@ -380,7 +380,7 @@ func (b *spanBuilder) scalar(o *op) bool {
 			return false
 		}
 	}
-	u.code = formCode(int(formNumbers[form]))
+	u.code = int32(formNumbers[form])
 	b.uops = append(b.uops, u)
 	// Definedness.
 	for i := range n {
@@ -408,14 +408,14 @@ func (b *spanBuilder) saveExec(o *op, form string, u uop) bool {
 	width := int32(b.wave / 32)
 	u.b, _ = b.writesExec(0, width)
 	u.sd = u.b
-	old := uop{code: formCode(int(formNumbers["sMov"])), a: u.b, sd: scalarOffset(o.sd.reg)}
+	old := uop{code: int32(formNumbers["sMov"]), a: u.b, sd: scalarOffset(o.sd.reg)}
 	if width == 2 {
-		old.code = formCode(int(formNumbers["sMov64"]))
+		old.code = int32(formNumbers["sMov64"])
 	}
 	// The source may be the destination.
 	tmp := uop{code: old.code, a: u.a, sd: int32(unsafe.Offsetof(wave{}.sink))}
 	u.a = tmp.sd
-	u.code = formCode(int(formNumbers[form]))
+	u.code = int32(formNumbers[form])
 	b.uops = append(b.uops, tmp, old, u)
 	if s := &o.src[0]; s.kind == srcSGPR {
 		b.needScalar(s.reg, width)

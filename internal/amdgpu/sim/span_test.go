@@ -17,15 +17,15 @@ type spanTest struct {
 	*testing.T
 	r     *rand.Rand
 	edges []uint64
-	tried map[uintptr]int
+	tried map[int32]int
 	stops int
 }
 
 func newSpanTest(t *testing.T) *spanTest {
-	if !hasUops {
-		t.Skip("no AVX-512 here")
+	if vectors == levelGo {
+		t.Skip("no uops here")
 	}
-	return &spanTest{T: t, r: rand.New(rand.NewPCG(5, 6)), edges: tF32.edges(), tried: map[uintptr]int{}}
+	return &spanTest{T: t, r: rand.New(rand.NewPCG(5, 6)), edges: tF32.edges(), tried: map[int32]int{}}
 }
 
 func (t *spanTest) value() uint32 {
@@ -106,10 +106,12 @@ func (t *spanTest) compare(u *unit, s *span, arch isa.Arch, n, times int) {
 }
 
 // TestSpans tries the spans of real kernels.
-func TestSpans(t *testing.T) {
+func TestSpans(t *testing.T) { eachLevel(t, testSpans) }
+
+func testSpans(t *testing.T) {
 	st := newSpanTest(t)
 	for _, arch := range archs {
-		seen := map[uintptr]int{}
+		seen := map[int32]int{}
 		for _, object := range []string{"base", "bench", "../../../../testdata/corpus/O3"} {
 			m := newRig(t, object, arch, Options{}).mod.(*module)
 			wave := m.dev.arch.WaveSize()
@@ -142,7 +144,9 @@ func TestSpans(t *testing.T) {
 }
 
 // TestForms tries each form alone, in all kinds of operands.
-func TestForms(t *testing.T) {
+func TestForms(t *testing.T) { eachLevel(t, testForms) }
+
+func testForms(t *testing.T) {
 	st := newSpanTest(t)
 	specs := allSpecs()
 	const dst = firstVGPR + 10
@@ -255,7 +259,7 @@ func TestForms(t *testing.T) {
 	}
 	var missing []string
 	for name, n := range formNumbers {
-		if st.tried[formCode(int(n))] == 0 || !scalar[name] && st.tried[formCode(int(n)+1)] == 0 {
+		if st.tried[int32(n)] == 0 || !scalar[name] && st.tried[int32(n)+1] == 0 {
 			missing = append(missing, name)
 		}
 	}

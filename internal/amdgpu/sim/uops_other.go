@@ -2,7 +2,4 @@
 
 package sim
 
-const hasUops = false
-
-func formCode(int) uintptr { return 0 }
-func runUops(*uop, *wave)  { panic("sim: no uops") }
+func runUops(*uop, *wave) { panic("sim: no uops") }

@@ -2,9 +2,6 @@
 
 package sim
 
-// numForms is the number of uops' forms.
-const numForms = 604
-
 // formNumbers are the forms by name and kinds of operands; those of waves of
 // 32 lanes follow those of 64.
 var formNumbers = map[string]uint16{

@@ -40,10 +40,14 @@ type wave struct {
 	scc  uint32 // 0 or 1
 
 	// Of uops: the constants of the unit, where a lane mask goes that nobody
-	// wants, and which uop stopped.
+	// wants, which uop stopped and which lanes it left. With AVX2, maskRow is
+	// maskOf by lane.
 	consts  [maxConsts]uint32
 	sink    uint64
 	stopped int32
+	todo    uint64
+	maskOf  uint64
+	maskRow lanes
 
 	mode arith.Mode
 	arch isa.Arch

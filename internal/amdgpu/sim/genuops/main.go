@@ -1,13 +1,16 @@
-// Command genuops writes the AVX-512 forms of the instructions that the
-// interpreter executes in runs: ../uops_amd64.s and the list of their names
-// in ../uops_table.go.
+// Command genuops writes the forms of the instructions that the interpreter
+// executes in runs: for AVX-512 ../uops512_amd64.s, for AVX2
+// ../uops256_amd64.s (see avx2.go), and the list of their names in
+// ../uops_table.go.
 //
 // Each form is a piece of code that does one instruction for all lanes and
-// jumps to the next. Its registers are
+// jumps to the next. A new one is a line in forms, and one in avx2 unless Go
+// shall do it there. The registers are
 //
 //	R8       the uop
 //	R9       the rows of the wave; operands that are rows are offsets from it
 //	R10      the wave; scalar operands and constants are offsets from it
+//	R11      the addresses of the forms, by number
 //	K1 - K4  exec, by quarter of 16 lanes
 //
 // Within a body, for each quarter, {a}, {b} and {c} are the operands, {t} and
@@ -187,15 +190,18 @@ func init() {
 			forms = append(forms, form{name: p.name + typ, n: 2, mask: true, noD: true, body: fmt.Sprintf("%s $%d, {b}, {a}, {e}, K5", in, p.pred)})
 		}
 	}
-	// Predicates of VCMPPS, all of which raise nothing that is seen here.
-	for _, p := range []struct {
-		name string
-		pred int
-	}{{"lt", 1}, {"eq", 0}, {"le", 2}, {"gt", 14}, {"lg", 12}, {"ge", 13}, {"o", 7}, {"u", 3}, {"nge", 9}, {"nlg", 8}, {"ngt", 10}, {"nle", 6}, {"neq", 4}, {"nlt", 5}} {
+	for _, p := range predicates {
 		forms = append(forms, form{name: p.name + "F32", n: 2, mask: true, noD: true, body: fmt.Sprintf("VCMPPS $%d, {b}, {a}, {e}, K5", p.pred)})
 	}
 	sortForms()
 }
+
+// predicates are those of VCMPPS, all of which raise nothing that is seen
+// here.
+var predicates = []struct {
+	name string
+	pred int
+}{{"lt", 1}, {"eq", 0}, {"le", 2}, {"gt", 14}, {"lg", 12}, {"ge", 13}, {"o", 7}, {"u", 3}, {"nge", 9}, {"nlg", 8}, {"ngt", 10}, {"nle", 6}, {"neq", 4}, {"nlt", 5}}
 
 // sortForms puts the compares of maps in one order.
 func sortForms() {
@@ -259,40 +265,87 @@ var kinds = map[int][]string{
 	3: {"RRR", "SRR", "RSR", "RRS"},
 }
 
-var (
-	code  bytes.Buffer
-	names []string
-)
-
-func p(format string, args ...any) { fmt.Fprintf(&code, "\t"+format+"\n", args...) }
-
-func begin(name string) {
-	names = append(names, name)
-	fmt.Fprintf(&code, "\nTEXT %s<>(SB), NOSPLIT|NOFRAME, $0-0\n", name)
+// kinds are those that f has.
+func (f *form) kinds() []string {
+	if f.wideB { // its pair is rows
+		return []string{"RR", "SR"}
+	}
+	return kinds[f.n]
 }
 
-func next() {
-	p("ADDQ $uop__size, R8")
-	p("MOVQ (R8), AX")
-	p("JMP AX")
+// A writer writes one file.
+type writer struct{ bytes.Buffer }
+
+func (w *writer) p(format string, args ...any) { fmt.Fprintf(w, "\t"+format+"\n", args...) }
+
+func (w *writer) label(name string) { fmt.Fprintf(w, "%s:\n", name) }
+
+func (w *writer) begin(name string) {
+	fmt.Fprintf(w, "\nTEXT %s<>(SB), NOSPLIT|NOFRAME, $0-0\n", name)
 }
 
-func lines(s string, r *strings.Replacer) {
+// next goes on with the next uop.
+func (w *writer) next() {
+	w.p("ADDQ $uop__size, R8")
+	w.p("MOVL (R8), AX")
+	w.p("JMP (R11)(AX*8)")
+}
+
+// end writes the form that ends uops.
+func (w *writer) end() {
+	w.begin("end")
+	w.p("MOVL $-1, wave_stopped(R10)")
+	w.p("VZEROUPPER")
+	w.p("RET")
+}
+
+// scalars writes the scalar forms and returns their names.
+func (w *writer) scalars() (names []string) {
+	for _, s := range scalars {
+		w.begin(s.name)
+		names = append(names, s.name)
+		if strings.Contains(s.body, "{a}") {
+			w.p("MOVLQSX uop_a(R8), SI")
+		}
+		if strings.Contains(s.body, "{b}") {
+			w.p("MOVLQSX uop_b(R8), DX")
+		}
+		if strings.Contains(s.body, "{d}") {
+			w.p("MOVLQSX uop_sd(R8), DI")
+		}
+		body := strings.ReplaceAll(s.body, "{scc}", "MOVBLZX BX, BX; MOVL BX, {s}")
+		w.lines(body, strings.NewReplacer("{a}", "(R10)(SI*1)", "{b}", "(R10)(DX*1)", "{d}", "(R10)(DI*1)", "{s}", "wave_scc(R10)"))
+		w.next()
+	}
+	return names
+}
+
+// table writes the addresses of forms.
+func (w *writer) table(codes []string) {
+	w.WriteString("\n")
+	for i, n := range codes {
+		fmt.Fprintf(w, "DATA codes<>+%d(SB)/8, $%s<>(SB)\n", 8*i, n)
+	}
+	fmt.Fprintf(w, "GLOBL codes<>(SB), RODATA, $%d\n", 8*len(codes))
+}
+
+func (w *writer) lines(s string, r *strings.Replacer) {
 	if s == "" {
 		return
 	}
 	for _, l := range strings.Split(s, "; ") {
-		p("%s", r.Replace(l))
+		w.p("%s", r.Replace(l))
 	}
 }
 
-func (f *form) write(kind string, width int) {
-	begin(fmt.Sprintf("%s%s%d", f.name, kind, width))
+// form writes f for operands of kinds kind and waves of width lanes.
+func (w *writer) form(f *form, kind string, width int) {
+	w.begin(fmt.Sprintf("%s%s%d", f.name, kind, width))
 	nq := width / 16
 	fields := "abc"
 	regs := []string{"SI", "DX", "BX"}
 	load := func(field byte, reg string, scalar bool, first int, high bool) {
-		p("MOVLQSX uop_%c(R8), %s", field, reg)
+		w.p("MOVLQSX uop_%c(R8), %s", field, reg)
 		base := "R9"
 		disp, hi := 0, 256
 		if scalar {
@@ -304,17 +357,17 @@ func (f *form) write(kind string, width int) {
 		for q := range nq {
 			switch {
 			case !scalar:
-				p("VMOVDQU32 %d(%s)(%s*1), Z%d", disp+64*q, base, reg, first+q)
+				w.p("VMOVDQU32 %d(%s)(%s*1), Z%d", disp+64*q, base, reg, first+q)
 			case q == 0:
-				p("VPBROADCASTD %d(%s)(%s*1), Z%d", disp, base, reg, first)
+				w.p("VPBROADCASTD %d(%s)(%s*1), Z%d", disp, base, reg, first)
 			default:
-				p("VMOVDQA32 Z%d, Z%d", first, first+q)
+				w.p("VMOVDQA32 Z%d, Z%d", first, first+q)
 			}
 		}
 	}
 	for i := range f.n {
 		if f.wide {
-			p("MOVLQSX uop_%c(R8), %s", fields[i], regs[i])
+			w.p("MOVLQSX uop_%c(R8), %s", fields[i], regs[i])
 			continue
 		}
 		load(fields[i], regs[i], kind[i] == 'S', 4*i, false)
@@ -326,14 +379,14 @@ func (f *form) write(kind string, width int) {
 		load('c', regs[2], kind[2] == 'S', 20, true)
 	}
 	if f.in {
-		p("MOVLQSX uop_m(R8), CX")
+		w.p("MOVLQSX uop_m(R8), CX")
 	}
-	lines(f.init, strings.NewReplacer())
+	w.lines(f.init, strings.NewReplacer())
 	for q := range nq {
 		in := ""
 		if f.in {
 			// K7 is the quarter's part of the mask operand.
-			p("KMOVW %d(R10)(CX*1), K7", 2*q)
+			w.p("KMOVW %d(R10)(CX*1), K7", 2*q)
 			in = "K7"
 		}
 		z := func(first int) string { return fmt.Sprintf("Z%d", first+q) }
@@ -341,55 +394,55 @@ func (f *form) write(kind string, width int) {
 			for i := range f.n {
 				for high := range 2 {
 					if kind[i] == 'S' {
-						p("VPBROADCASTD %d(R10)(%s*1), Z%d", 4*high, regs[i], 2*i+high)
+						w.p("VPBROADCASTD %d(R10)(%s*1), Z%d", 4*high, regs[i], 2*i+high)
 					} else {
-						p("VMOVDQU32 %d(R9)(%s*1), Z%d", 256*high+64*q, regs[i], 2*i+high)
+						w.p("VMOVDQU32 %d(R9)(%s*1), Z%d", 256*high+64*q, regs[i], 2*i+high)
 					}
 				}
 			}
-			lines(f.body, strings.NewReplacer("{a}", "Z0", "{ah}", "Z1", "{b}", "Z2", "{bh}", "Z3", "{c}", "Z4", "{ch}", "Z5",
+			w.lines(f.body, strings.NewReplacer("{a}", "Z0", "{ah}", "Z1", "{b}", "Z2", "{bh}", "Z3", "{c}", "Z4", "{ch}", "Z5",
 				"{p}", "Z6", "{q}", "Z7", "{r}", "Z8", "{s}", "Z9", "{t}", z(12), "{u}", z(16), "{e}", fmt.Sprintf("K%d", 1+q)))
 		} else {
-			lines(f.body, strings.NewReplacer("{a}", z(0), "{b}", z(4), "{c}", z(8), "{t}", z(12), "{yt}", fmt.Sprintf("Y%d", 12+q), "{u}", z(16), "{h}", z(20), "{e}", fmt.Sprintf("K%d", 1+q), "{i}", in))
+			w.lines(f.body, strings.NewReplacer("{a}", z(0), "{b}", z(4), "{c}", z(8), "{t}", z(12), "{yt}", fmt.Sprintf("Y%d", 12+q), "{u}", z(16), "{h}", z(20), "{e}", fmt.Sprintf("K%d", 1+q), "{i}", in))
 		}
 		switch {
 		case f.nan != "" && q == 0, f.mask && q == 0:
-			p("KMOVW K5, AX")
+			w.p("KMOVW K5, AX")
 		case f.nan != "":
-			p("KMOVW K5, DI")
-			p("ORL DI, AX")
+			w.p("KMOVW K5, DI")
+			w.p("ORL DI, AX")
 		case f.mask:
-			p("KMOVW K5, DI")
-			p("SHLQ $%d, DI", 16*q)
-			p("ORQ DI, AX")
+			w.p("KMOVW K5, DI")
+			w.p("SHLQ $%d, DI", 16*q)
+			w.p("ORQ DI, AX")
 		}
 	}
 	if f.nan != "" {
-		p("TESTL AX, AX")
-		p("JZ done")
-		p("JMP stop<>(SB)")
-		fmt.Fprintf(&code, "done:\n")
+		w.p("TESTL AX, AX")
+		w.p("JZ done")
+		w.p("JMP stop<>(SB)")
+		w.label("done")
 	}
 	if f.mask {
-		p("MOVLQSX uop_sd(R8), DI")
+		w.p("MOVLQSX uop_sd(R8), DI")
 		if width == 64 {
-			p("MOVQ AX, (R10)(DI*1)")
+			w.p("MOVQ AX, (R10)(DI*1)")
 		} else {
-			p("MOVL AX, (R10)(DI*1)")
+			w.p("MOVL AX, (R10)(DI*1)")
 		}
 	}
 	if !f.noD {
-		p("MOVLQSX uop_d(R8), DI")
+		w.p("MOVLQSX uop_d(R8), DI")
 		for q := range nq {
-			p("VMOVDQU32 Z%d, K%d, %d(R9)(DI*1)", 12+q, 1+q, 64*q)
+			w.p("VMOVDQU32 Z%d, K%d, %d(R9)(DI*1)", 12+q, 1+q, 64*q)
 		}
 		if f.pair {
 			for q := range nq {
-				p("VMOVDQU32 Z%d, K%d, %d(R9)(DI*1)", 16+q, 1+q, 256+64*q)
+				w.p("VMOVDQU32 Z%d, K%d, %d(R9)(DI*1)", 16+q, 1+q, 256+64*q)
 			}
 		}
 	}
-	next()
+	w.next()
 }
 
 func main() {
@@ -406,9 +459,8 @@ func main() {
 
 // generate returns the files by name.
 func generate() (map[string][]byte, error) {
-	code.Reset()
-	names = nil
-	code.WriteString(`// Code generated by genuops; DO NOT EDIT.
+	w := &writer{}
+	w.WriteString(`// Code generated by genuops; DO NOT EDIT.
 
 #include "go_asm.h"
 #include "textflag.h"
@@ -418,79 +470,48 @@ TEXT ·runUops512(SB), NOSPLIT, $0-24
 	MOVQ u+0(FP), R8
 	MOVQ rows+8(FP), R9
 	MOVQ w+16(FP), R10
+	LEAQ codes<>(SB), R11
 	KMOVW wave_exec+0(R10), K1
 	KMOVW wave_exec+2(R10), K2
 	KMOVW wave_exec+4(R10), K3
 	KMOVW wave_exec+6(R10), K4
-	MOVQ (R8), AX
-	JMP AX
-
-// func uopCodes() *[numForms]uintptr
-TEXT ·uopCodes(SB), NOSPLIT, $0-8
-	LEAQ codes<>(SB), AX
-	MOVQ AX, ret+0(FP)
-	RET
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
 
 // stop leaves the instruction at hand to be done in Go.
 TEXT stop<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	MOVQ AX, wave_todo(R10)
 	MOVL uop_slow(R8), AX
 	MOVL AX, wave_stopped(R10)
 	VZEROUPPER
 	RET
 `)
-	begin("end")
-	p("MOVL $-1, wave_stopped(R10)")
-	p("VZEROUPPER")
-	p("RET")
-	for _, f := range forms {
-		for _, k := range kinds[f.n] {
-			if f.wideB && k[1] == 'S' {
-				continue
-			}
-			f.write(k, 64)
-			f.write(k, 32)
-		}
-	}
-	for _, s := range scalars {
-		begin(s.name)
-		if strings.Contains(s.body, "{a}") {
-			p("MOVLQSX uop_a(R8), SI")
-		}
-		if strings.Contains(s.body, "{b}") {
-			p("MOVLQSX uop_b(R8), DX")
-		}
-		if strings.Contains(s.body, "{d}") {
-			p("MOVLQSX uop_sd(R8), DI")
-		}
-		body := strings.ReplaceAll(s.body, "{scc}", "MOVBLZX BX, BX; MOVL BX, {s}")
-		lines(body, strings.NewReplacer("{a}", "(R10)(SI*1)", "{b}", "(R10)(DX*1)", "{d}", "(R10)(DI*1)", "{s}", "wave_scc(R10)"))
-		next()
-	}
-	fmt.Fprintf(&code, "\n")
-	for i, n := range names {
-		fmt.Fprintf(&code, "DATA codes<>+%d(SB)/8, $%s<>(SB)\n", 8*i, n)
-	}
-	fmt.Fprintf(&code, "GLOBL codes<>(SB), RODATA, $%d\n", 8*len(names))
-
+	w.end()
 	var table bytes.Buffer
-	table.WriteString("// Code generated by genuops; DO NOT EDIT.\n\npackage sim\n\n")
-	fmt.Fprintf(&table, "// numForms is the number of uops' forms.\nconst numForms = %d\n\n", len(names))
-	table.WriteString("// formNumbers are the forms by name and kinds of operands; those of waves of\n// 32 lanes follow those of 64.\nvar formNumbers = map[string]uint16{\n")
-	i := 1
-	for _, f := range forms {
-		for _, k := range kinds[f.n] {
-			if f.wideB && k[1] == 'S' {
-				continue
+	codes := []string{"end"}
+	for i := range forms {
+		f := &forms[i]
+		for _, k := range f.kinds() {
+			fmt.Fprintf(&table, "\t%q: %d,\n", f.name+k, len(codes))
+			for _, width := range []int{64, 32} {
+				w.form(f, k, width)
+				codes = append(codes, fmt.Sprintf("%s%s%d", f.name, k, width))
 			}
-			fmt.Fprintf(&table, "\t%q: %d,\n", f.name+k, i)
-			i += 2
 		}
 	}
-	for _, s := range scalars {
-		fmt.Fprintf(&table, "\t%q: %d,\n", s.name, i)
-		i++
+	for _, s := range w.scalars() {
+		fmt.Fprintf(&table, "\t%q: %d,\n", s, len(codes))
+		codes = append(codes, s)
 	}
-	table.WriteString("}\n")
-	formatted, err := format.Source(table.Bytes())
-	return map[string][]byte{"uops_amd64.s": code.Bytes(), "uops_table.go": formatted}, err
+	w.table(codes)
+	formatted, err := format.Source([]byte(`// Code generated by genuops; DO NOT EDIT.
+
+package sim
+
+// formNumbers are the forms by name and kinds of operands; those of waves of
+// 32 lanes follow those of 64.
+var formNumbers = map[string]uint16{
+` + table.String() + "}\n"))
+	return map[string][]byte{"uops512_amd64.s": w.Bytes(), "uops256_amd64.s": generateAVX2(), "uops_table.go": formatted}, err
 }

@@ -22,3 +22,20 @@ func TestCurrent(t *testing.T) {
 		}
 	}
 }
+
+// TestAVX2 holds the bodies for AVX2 to the forms.
+func TestAVX2(t *testing.T) {
+	inGo := map[string]bool{"madF32": true} // compiled for no target without being asked for
+	known := map[string]bool{}
+	for _, f := range forms {
+		known[f.name] = true
+		if _, ok := avx2[f.name]; ok == inGo[f.name] {
+			t.Errorf("%s has an AVX2 form: %v", f.name, ok)
+		}
+	}
+	for name := range avx2 {
+		if !known[name] {
+			t.Errorf("an AVX2 form of %s, which has none", name)
+		}
+	}
+}
