@@ -35,6 +35,11 @@ type Expected struct {
 	// SignedZero asks that a zero has the truth's sign.
 	SignedZero bool
 
+	// Tied, of an output of indices, reports whether bits as element i is
+	// the index of an input equal to the one that Exact points at. It
+	// explains a mismatch and excuses none. It may be nil.
+	Tied func(i int, bits uint64) bool
+
 	// Axes name the output's dimensions, outermost first, for saying where
 	// mismatches lie. Their product is the number of elements.
 	Axes []Axis

@@ -265,3 +265,30 @@ func TestLocateSmall(t *testing.T) {
 		}
 	}
 }
+
+// TestLocateTies: wrong indices of equal elements are told from wrong ones.
+func TestLocateTies(t *testing.T) {
+	x := []float64{1, 7, 7, 3, 7, 0}
+	indices := func(k ...uint64) *tensor.Tensor {
+		t := tensor.New(tensor.U32, len(k))
+		for i, v := range k {
+			t.SetBits(i, v)
+		}
+		return t
+	}
+	e := &Expected{DType: tensor.U32, Exact: indices(2, 2), Axes: []Axis{{"out", 2}},
+		Tied: func(_ int, k uint64) bool { return x[k] == 7 }}
+	const tied = "ties are broken in another order"
+	for _, tt := range []struct {
+		got  []uint64
+		want bool
+	}{{[]uint64{1, 4}, true}, {[]uint64{1, 3}, false}} {
+		j, err := Judge(e, indices(tt.got...), nil, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(j.Hints, "\n"), tied); got != tt.want || j.Verdict != Mismatch {
+			t.Errorf("%v: got %s, %q, want %q in it: %v", tt.got, j.Verdict, j.Hints, tied, tt.want)
+		}
+	}
+}

@@ -83,6 +83,9 @@ func (l *looks) hints() []string {
 			hints = append(hints, s)
 		}
 	}
+	if l.e.Tied != nil && l.all(func(i int) bool { return l.e.Tied(i, l.got.Bits(i)) }) {
+		return []string{"every wrong index is of an equal element: ties are broken in another order"}
+	}
 	add(l.classes())
 	add(l.zero())
 	add(l.input())

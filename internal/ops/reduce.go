@@ -505,6 +505,14 @@ func expectFast(p *Problem) *compare.Expected {
 	if isArg(c.Op) {
 		e.DType, e.Exact = tensor.U32, tensor.New(tensor.U32, out)
 		e.Degenerate = n == 1 // every index is 0
+		e.Tied = func(o int, k uint64) bool {
+			if k >= uint64(n) {
+				return false
+			}
+			places := row(o)
+			i, j := places[k], places[e.Exact.Bits(o)]
+			return src.Bits(i) == src.Bits(j) || !above(src, i, j) && !above(src, j, i) && !isNaN(src, i) && !isNaN(src, j)
+		}
 	}
 	for o := range out {
 		places := row(o)
@@ -524,6 +532,9 @@ func expectFast(p *Problem) *compare.Expected {
 	return e
 }
 
+// isNaN reports whether an element of t is NaN.
+func isNaN(t *tensor.Tensor, i int) bool { return t.DType.IsFloat() && math.IsNaN(t.Float(i)) }
+
 // above compares two elements of t as their type does: false where either
 // is NaN.
 func above(t *tensor.Tensor, i, j int) bool {
@@ -541,7 +552,7 @@ func above(t *tensor.Tensor, i, j int) bool {
 func extreme(t *tensor.Tensor, places []int, greatest bool) uint64 {
 	best := -1
 	for _, at := range places {
-		if t.DType.IsFloat() && math.IsNaN(t.Float(at)) {
+		if isNaN(t, at) {
 			if t.DType.Precision() <= 11 {
 				return t.DType.Encode(math.NaN())
 			}
