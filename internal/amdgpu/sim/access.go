@@ -26,7 +26,10 @@ const (
 )
 
 // quarters are the parts of 16 lanes that a wave has at most.
-const quarters = 4
+const (
+	quarters     = 4
+	quarterLanes = 16
+)
 
 // An access is where in a region the lanes of an instruction access it.
 type access struct {
@@ -213,6 +216,7 @@ func (g *group) globalFast(w *wave, o *op, lo, hi *lanes, base uint64) bool {
 	if m.kind == memLoad {
 		g.countLinesFast()
 		g.loadFast(w, o, r)
+		g.hit = r
 		return true
 	}
 	if r.readOnly || !g.acc.apart() {
@@ -223,6 +227,7 @@ func (g *group) globalFast(w *wave, o *op, lo, hi *lanes, base uint64) bool {
 	}
 	g.countLinesFast()
 	g.storeFast(w, o, r)
+	g.hit = r
 	return true
 }
 
@@ -250,6 +255,7 @@ func (g *group) sharedFast(w *wave, o *op, lo *lanes, off uint32) bool {
 	} else {
 		g.storeFast(w, o, &g.lds.region)
 	}
+	g.hit = &g.lds.region
 	return true
 }
 

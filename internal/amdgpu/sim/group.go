@@ -38,6 +38,8 @@ type group struct {
 	unwritten  lanes             // what registers hold that were not written
 	ea         [64]uint64        // addresses of the memory instruction that executes
 	acc        access            // the same taken apart, on the fast path
+	hit        *region           // the last region accessed on the fast path
+	sites      map[*unit][]site  // of this launch
 	slow       bool              // keeps to the general paths, for tests
 	plain      bool              // executes spans without uops, for tests
 
@@ -105,13 +107,15 @@ func (d *device) release(gs []*group) {
 			}
 		}
 		clear(g.raced)
+		clear(g.sites)
+		g.hit = nil
 		g.l, g.current, g.rand, g.err, g.errAt = nil, nil, nil, nil, 0
 		g.inst, g.laneOps, g.laneSlots, g.counts, g.finds = [numClasses]int64{}, 0, 0, gpu.Counters{}, findings{}
 		g.lastRaced, g.lastShadow, g.exact = nil, nil, nil
 		clear(g.passed)
 		g.passed = g.passed[:0]
 		for _, w := range g.waves {
-			w.unit, w.err = nil, nil
+			w.unit, w.sites, w.err = nil, nil, nil
 			clear(w.effects[:cap(w.effects)])
 		}
 		d.idle = append(d.idle, g)
@@ -150,8 +154,8 @@ func (g *group) run(linear uint64) (err error) {
 
 // reset readies a wave for a new work-group.
 func (w *wave) reset(l *launch) {
-	w.unit, w.pc, w.at = l.unit, l.entry, l.entry
-	copy(w.consts[:], l.unit.consts)
+	w.enter(l.unit)
+	w.pc, w.at = l.entry, l.entry
 	w.state, w.err = waveRunning, nil
 	w.scc, w.gprIdx, w.steps = 0, false, 0
 	w.mode = arith.ModeOf(l.kernel.Descriptor.Rsrc1)
@@ -243,11 +247,18 @@ func (g *group) schedule() error {
 
 // run executes up to n instructions.
 func (w *wave) run(n int64) {
-	g := w.g
-	if g.checks {
+	if w.g.checks {
+		w.race = w.raceView(nil)
 		w.runChecked(n)
-		return
+	} else {
+		w.runUnchecked(n)
 	}
+	w.count()
+}
+
+// runUnchecked is run without checks.
+func (w *wave) runUnchecked(n int64) {
+	g := w.g
 	start := n
 	for n > 0 && w.state == waveRunning {
 		o := &w.unit.ops[w.pc]

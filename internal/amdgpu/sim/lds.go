@@ -350,23 +350,28 @@ func dsAccess2(w *wave, o *op) {
 		return
 	}
 	// The first result may overwrite the address.
-	m, g := o.mem, w.g
+	m := o.mem
 	row := w.row(&m.addr)
 	var copied lanes
-	if m.dst >= 0 && m.addr.reg >= m.dst && m.addr.reg < m.dst+int32(m.size/4) {
+	if m.overwritesAddress() {
 		copied = *row
 		row = &copied
 	}
 	for k, o := range [2]*op{o, m.ds.second} {
-		off := uint32(m.ds.off[k])
-		if g.sharedFast(w, o, row, off) {
-			continue
-		}
-		for i, a := range row[:w.n] {
-			g.ea[i] = uint64(a + off)
-		}
-		g.shared(w, o, w.exec)
+		w.dsAt(o, row, uint32(m.ds.off[k]))
 	}
+}
+
+// dsAt executes an access to the addresses in row, off bytes further.
+func (w *wave) dsAt(o *op, row *lanes, off uint32) {
+	g := w.g
+	if g.sharedFast(w, o, row, off) {
+		return
+	}
+	for i, a := range row[:w.n] {
+		g.ea[i] = uint64(a + off)
+	}
+	g.shared(w, o, w.exec)
 }
 
 // dsSwizzle moves data between lanes by a fixed pattern, see swizzleSource.

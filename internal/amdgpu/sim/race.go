@@ -142,13 +142,15 @@ func (w *wave) raceID() uint32 {
 type raceView struct {
 	id       uint32
 	from, to uint32 // wave numbers of the work-group
+	n        uint32 // to-from
 	lds      bool   // records of other work-groups are left-overs
 }
 
 func (w *wave) raceView(r *region) raceView {
 	g := w.g
 	from := uint32(g.linear*uint64(g.l.waves)) + 1
-	return raceView{w.raceID(), from, from + uint32(g.l.waves), r == &g.lds.region}
+	n := uint32(g.l.waves)
+	return raceView{w.raceID(), from, from + n, n, r == &g.lds.region}
 }
 
 func raceWave(id uint32) uint32 { return id >> racePhaseBits & (1<<24 - 1) }

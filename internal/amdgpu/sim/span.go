@@ -6,8 +6,8 @@ import (
 
 //go:generate go run ./genuops
 
-// Most instructions that a wave executes are plain arithmetic, of which
-// several follow each other. Such a run is a span. What an instruction costs
+// Most instructions that a wave executes are plain arithmetic, loads and
+// stores, of which several follow each other. Such a run is a span. What an instruction costs
 // beside its work, counting it, bounding the steps, asking if its sources are
 // defined, is done once for a span: its counts are known when it is compiled,
 // and where the registers it reads are defined in the active lanes, so are
@@ -17,9 +17,10 @@ import (
 //
 // With AVX-512 or AVX2 a span is also executed in one go: each of its
 // instructions is compiled to uops, whose forms are pieces of machine code
-// that genuops wrote and that jump from one to the next. One that meets a NaN
-// where x86 and AMD differ stops, and its handler in Go takes its place, for
-// the lanes that it left. Elsewhere the handlers are called in turn.
+// that genuops wrote and that jump from one to the next. One that meets what
+// its form is not made for, a NaN where x86 and AMD differ, a load from all
+// over memory (span_memory.go), stops, and its handler in Go takes its place,
+// for the lanes that it left. Elsewhere the handlers are called in turn.
 
 // A span is a run of instructions of one unit.
 type span struct {
@@ -36,8 +37,9 @@ type span struct {
 	scalars, setScalars []int32
 	scc, setSCC         bool
 
-	trans bool // needs correctly rounded transcendental instructions
-	last  *op  // a branch that ends the span, beyond its uops
+	trans  bool  // needs correctly rounded transcendental instructions
+	stores []*op // see group.effect
+	last   *op   // a branch or barrier that ends the span, beyond its uops
 }
 
 // maxSpan bounds a span, so that schedules that preempt often see some.
@@ -56,13 +58,20 @@ type uop struct {
 	a, b, c int32 // operands
 	m       int32 // lane mask that is an operand
 	sd      int32 // scalar or lane mask that is a result
-	slow    int32 // in span.slow, of forms that stop at NaNs
+	slow    int32 // in span.slow, of forms that may stop
 }
 
 // A slowUop is what takes the place of a uop that stops.
 type slowUop struct {
 	op   *op
+	run  handler
 	next int32 // uop to go on with
+
+	// Of memory instructions: their number in the unit, the form's site, and
+	// the second access of an instruction of two, of which this is the first.
+	at   int32
+	site int32
+	rest *op
 }
 
 // maxConsts bounds the constants of a unit that uops can have.
@@ -85,29 +94,71 @@ func (w *wave) runSpan(s *span) bool {
 		g.laneOps += s.valu * int64(w.active())
 		g.laneSlots += s.valu * int64(w.n)
 	}
-	w.at = s.first
 	w.pc = s.first + s.n
-	if vectors == levelGo || g.plain {
-		ops := w.unit.ops[s.first : s.first+s.n]
-		for i := range ops {
-			ops[i].run(w, &ops[i])
+	if g.checks && w.exec != 0 {
+		for _, o := range s.stores {
+			g.effect(w, o)
 		}
-		return true
 	}
+	if vectors == levelGo || g.plain {
+		w.runOps(s)
+	} else {
+		w.runUops(s)
+	}
+	return true
+}
+
+// runOps executes s by the handlers of its instructions.
+func (w *wave) runOps(s *span) {
+	ops := w.unit.ops[s.first : s.first+s.n]
+	for i := range ops {
+		o := &ops[i]
+		w.at = s.first + int32(i)
+		o.run(w, o)
+		if o.mem != nil && !w.loadedDefined(o) {
+			w.finishSpan(s, w.at+1)
+			return
+		}
+	}
+}
+
+// runUops executes s by uops.
+func (w *wave) runUops(s *span) {
+	w.at = s.first
 	for u := int32(0); ; {
 		runUops(&s.uops[u], w)
 		if w.stopped < 0 {
-			if s.last != nil {
-				s.last.run(w, s.last)
-			}
-			return true
+			break
 		}
 		slow := &s.slow[w.stopped]
-		exec := w.exec
-		w.exec = w.todo
-		slow.op.run(w, slow.op)
-		w.exec = exec
+		if slow.op.mem != nil {
+			if !w.runSlow(s, slow) {
+				return
+			}
+		} else {
+			exec := w.exec
+			w.exec = w.todo
+			slow.run(w, slow.op)
+			w.exec = exec
+		}
 		u = slow.next
+	}
+	if s.last != nil {
+		w.at = s.first + s.n - 1
+		s.last.run(w, s.last)
+	}
+}
+
+// finishSpan executes what s has from op i on, one by one, where something
+// that a span takes for defined is not.
+func (w *wave) finishSpan(s *span, i int32) {
+	for ; i < s.first+s.n; i++ {
+		o := &w.unit.ops[i]
+		w.at = i
+		if o.shadow != nil {
+			o.shadow(w, o)
+		}
+		o.run(w, o)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 // idle are the instructions that do nothing here.
 var idle = map[string]bool{
 	"s_waitcnt": true, "s_waitcnt_vscnt": true, "s_waitcnt_vmcnt": true, "s_waitcnt_expcnt": true, "s_waitcnt_lgkmcnt": true, "s_waitcnt_depctr": true,
+	"buffer_gl0_inv": true, "buffer_gl1_inv": true, "buffer_wbinvl1": true, "buffer_wbinvl1_vol": true, "buffer_invl2": true, "buffer_wbl2": true,
 	"s_delay_alu": true, "s_clause": true, "s_nop": true, "s_sleep": true, "s_setprio": true, "s_inst_prefetch": true, "s_set_inst_prefetch_distance": true,
 	"v_nop": true,
 }
@@ -33,8 +34,9 @@ func (u *unit) findSpans(wave int) {
 	for i := 0; i < len(u.ops); {
 		b := spanBuilder{u: u, span: &span{first: int32(i)}, wave: wave}
 		j := i
-		for j < len(u.ops) && j-i < maxSpan && (j == i || !leader[j]) && b.add(&u.ops[j]) {
+		for b.at = int32(i); j < len(u.ops) && j-i < maxSpan && (j == i || !leader[j]) && b.add(&u.ops[j]); {
 			j++
+			b.at = int32(j)
 		}
 		if s := b.finish(int32(j - i)); s != nil {
 			u.ops[i].span = s
@@ -50,7 +52,8 @@ type spanBuilder struct {
 	wave    int
 	vectors int
 	counted [numClasses]int64
-	closed  bool // by a branch, or by what writes exec
+	closed  bool  // by a branch, or by what writes exec
+	at      int32 // the op to take
 }
 
 // finish ends the span, nil where it is not worth it.
@@ -76,8 +79,12 @@ func (b *spanBuilder) add(o *op) bool {
 	case b.closed:
 	case o.class == classBranch:
 		ok = b.branch(o)
+	case o.class == classBarrier && o.aux == nil:
+		b.last, b.closed, ok = o, true, true
 	case idle[o.in.Name] && o.aux == nil:
 		ok = true
+	case o.mem != nil:
+		ok = b.memory(o)
 	case o.dpp != nil || o.in.Form == isa.SDWA || o.aux != nil:
 	case o.dual != nil:
 		ok = b.dual(o)
@@ -255,7 +262,7 @@ func (b *spanBuilder) vector(o *op) bool {
 		b.trans = true
 	}
 	u.slow = int32(len(b.slow))
-	b.slow = append(b.slow, slowUop{op: o, next: int32(len(b.uops)) + 1})
+	b.slow = append(b.slow, slowUop{op: o, run: o.run, next: int32(len(b.uops)) + 1})
 	b.emit(f.codes[which], u)
 	if cmpx {
 		off, _ := b.writesExec(0, 2)

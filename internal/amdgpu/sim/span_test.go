@@ -15,10 +15,11 @@ import (
 // registers.
 type spanTest struct {
 	*testing.T
-	r     *rand.Rand
-	edges []uint64
-	tried map[int32]int
-	stops int
+	kernel *kernel // for messages on accesses outside memory, which all are here
+	r      *rand.Rand
+	edges  []uint64
+	tried  map[int32]int
+	stops  int
 }
 
 func newSpanTest(t *testing.T) *spanTest {
@@ -44,13 +45,16 @@ func (t *spanTest) value() uint32 {
 
 // wave returns a wave that executes spans alone.
 func (t *spanTest) wave(u *unit, arch isa.Arch, n int, plain bool) *wave {
-	w := &wave{n: n, full: ^uint64(0) >> (64 - n), unit: u, arch: arch, g: &group{plain: plain}}
+	l := &launch{kernel: t.kernel, waves: 1, waveSize: n}
+	l.cfg.Grid, l.cfg.Block = x(1), x(n)
+	w := &wave{n: n, full: ^uint64(0) >> (64 - n), arch: arch, g: &group{l: l, mem: new(space), plain: plain}}
+	w.enter(u)
 	w.rows = make([]lanes, firstVGPR+512)
+	w.growShadow(len(w.rows))
 	w.mode = arith.ModeOf(0x00ac_0000 | 0xf0<<12)
 	if !w.mode.Default32() || !w.mode.Default1664() {
 		t.Fatal("not the default mode")
 	}
-	copy(w.consts[:], u.consts)
 	return w
 }
 
@@ -114,6 +118,7 @@ func testSpans(t *testing.T) {
 		seen := map[int32]int{}
 		for _, object := range []string{"base", "bench", "../../../../testdata/corpus/O3"} {
 			m := newRig(t, object, arch, Options{}).mod.(*module)
+			st.kernel = &kernel{m, m.Kernels()[0]}
 			wave := m.dev.arch.WaveSize()
 			for _, start := range m.functions() {
 				u, err := m.unitAt(start, wave)
@@ -259,6 +264,9 @@ func testForms(t *testing.T) {
 	}
 	var missing []string
 	for name, n := range formNumbers {
+		if name == "onlyGo" || strings.HasPrefix(name, "load") || strings.HasPrefix(name, "store") {
+			continue // see TestMemoryForms
+		}
 		if st.tried[int32(n)] == 0 || !scalar[name] && st.tried[int32(n)+1] == 0 {
 			missing = append(missing, name)
 		}

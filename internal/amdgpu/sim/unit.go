@@ -71,6 +71,7 @@ type unit struct {
 	vgprs   int  // one past the highest VGPR named
 	agprs   int
 	consts  []uint32 // of uops
+	sites   int32    // of uops that access memory
 }
 
 // unitAt returns the unit that holds the address in the image, compiled for
@@ -222,8 +223,7 @@ func (w *wave) jump(addr uint64) {
 			w.fail(err)
 			return
 		}
-		w.unit = u
-		copy(w.consts[:], u.consts)
+		w.enter(u)
 	}
 	u := w.unit
 	if off%4 != 0 || u.index[(off-u.start)/4] < 0 {

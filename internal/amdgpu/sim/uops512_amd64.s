@@ -18450,6 +18450,7404 @@ TEXT sCmpLeU<>(SB), NOSPLIT|NOFRAME, $0-0
 	MOVL (R8), AX
 	JMP (R11)(AX*8)
 
+TEXT loadG164<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVLQSX uop_b(R8), AX
+	ADDQ (R10)(AX*1), R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run1<>(SB), Z0
+	XORL R15, R15
+	XORL DI, DI
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-60
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	VMOVDQU32 (R12)(AX*1), Z16
+	LEAQ 64(AX), BX
+	JMP range0
+same0:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	LEAQ 4(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted0
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted0:
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-60
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	VMOVDQU32 (R12)(AX*1), Z20
+	LEAQ 64(AX), BX
+	JMP range1
+same1:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	LEAQ 4(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted1
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted1:
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVL 128(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-60
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined2
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined2:
+	VMOVDQU32 (R12)(AX*1), Z24
+	LEAQ 64(AX), BX
+	JMP range2
+same2:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined2
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined2:
+	VPBROADCASTD 0(R12)(AX*1), Z24
+	LEAQ 4(AX), BX
+range2:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next2
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted2
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted2:
+	CMPQ site_chunks(R13), $0
+	JE next2
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next2:
+	MOVL 192(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same3
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-60
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined3
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined3:
+	VMOVDQU32 (R12)(AX*1), Z28
+	LEAQ 64(AX), BX
+	JMP range3
+same3:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined3
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined3:
+	VPBROADCASTD 0(R12)(AX*1), Z28
+	LEAQ 4(AX), BX
+range3:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next3
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted3
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted3:
+	CMPQ site_chunks(R13), $0
+	JE next3
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next3:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z20, 64(DI)
+	VMOVDQU32 Z24, 128(DI)
+	VMOVDQU32 Z28, 192(DI)
+	ADDQ $256, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $4, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT loadG132<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVLQSX uop_b(R8), AX
+	ADDQ (R10)(AX*1), R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run1<>(SB), Z0
+	XORL R15, R15
+	XORL DI, DI
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-60
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	VMOVDQU32 (R12)(AX*1), Z16
+	LEAQ 64(AX), BX
+	JMP range0
+same0:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	LEAQ 4(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted0
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted0:
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-60
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	VMOVDQU32 (R12)(AX*1), Z20
+	LEAQ 64(AX), BX
+	JMP range1
+same1:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	LEAQ 4(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted1
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted1:
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z20, 64(DI)
+	ADDQ $128, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $2, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT loadG264<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVLQSX uop_b(R8), AX
+	ADDQ (R10)(AX*1), R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run2<>(SB), Z0
+	XORL R15, R15
+	XORL DI, DI
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-120
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z16
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z17
+	LEAQ 128(AX), BX
+	JMP range0
+same0:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	VPBROADCASTD 4(R12)(AX*1), Z17
+	LEAQ 8(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted0
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted0:
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-120
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z20
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z21
+	LEAQ 128(AX), BX
+	JMP range1
+same1:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	VPBROADCASTD 4(R12)(AX*1), Z21
+	LEAQ 8(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted1
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted1:
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVL 128(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-120
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined2
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined2:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z24
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z25
+	LEAQ 128(AX), BX
+	JMP range2
+same2:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined2
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined2:
+	VPBROADCASTD 0(R12)(AX*1), Z24
+	VPBROADCASTD 4(R12)(AX*1), Z25
+	LEAQ 8(AX), BX
+range2:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next2
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted2
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted2:
+	CMPQ site_chunks(R13), $0
+	JE next2
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next2:
+	MOVL 192(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same3
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-120
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined3
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined3:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z28
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z29
+	LEAQ 128(AX), BX
+	JMP range3
+same3:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined3
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined3:
+	VPBROADCASTD 0(R12)(AX*1), Z28
+	VPBROADCASTD 4(R12)(AX*1), Z29
+	LEAQ 8(AX), BX
+range3:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next3
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted3
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted3:
+	CMPQ site_chunks(R13), $0
+	JE next3
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next3:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z17, 256(DI)
+	VMOVDQU32 Z20, 64(DI)
+	VMOVDQU32 Z21, 320(DI)
+	VMOVDQU32 Z24, 128(DI)
+	VMOVDQU32 Z25, 384(DI)
+	VMOVDQU32 Z28, 192(DI)
+	VMOVDQU32 Z29, 448(DI)
+	ADDQ $512, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $8, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT loadG232<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVLQSX uop_b(R8), AX
+	ADDQ (R10)(AX*1), R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run2<>(SB), Z0
+	XORL R15, R15
+	XORL DI, DI
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-120
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z16
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z17
+	LEAQ 128(AX), BX
+	JMP range0
+same0:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	VPBROADCASTD 4(R12)(AX*1), Z17
+	LEAQ 8(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted0
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted0:
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-120
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z20
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z21
+	LEAQ 128(AX), BX
+	JMP range1
+same1:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	VPBROADCASTD 4(R12)(AX*1), Z21
+	LEAQ 8(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted1
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted1:
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z17, 256(DI)
+	VMOVDQU32 Z20, 64(DI)
+	VMOVDQU32 Z21, 320(DI)
+	ADDQ $256, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $4, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT loadG464<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVLQSX uop_b(R8), AX
+	ADDQ (R10)(AX*1), R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run4<>(SB), Z0
+	XORL R15, R15
+	XORL DI, DI
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-240
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z16
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z17
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z18
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z19
+	LEAQ 256(AX), BX
+	JMP range0
+same0:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	VPBROADCASTD 4(R12)(AX*1), Z17
+	VPBROADCASTD 8(R12)(AX*1), Z18
+	VPBROADCASTD 12(R12)(AX*1), Z19
+	LEAQ 16(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted0
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted0:
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-240
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z20
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z21
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z22
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z23
+	LEAQ 256(AX), BX
+	JMP range1
+same1:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	VPBROADCASTD 4(R12)(AX*1), Z21
+	VPBROADCASTD 8(R12)(AX*1), Z22
+	VPBROADCASTD 12(R12)(AX*1), Z23
+	LEAQ 16(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted1
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted1:
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVL 128(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-240
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined2
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined2:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z24
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z25
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z26
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z27
+	LEAQ 256(AX), BX
+	JMP range2
+same2:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined2
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined2:
+	VPBROADCASTD 0(R12)(AX*1), Z24
+	VPBROADCASTD 4(R12)(AX*1), Z25
+	VPBROADCASTD 8(R12)(AX*1), Z26
+	VPBROADCASTD 12(R12)(AX*1), Z27
+	LEAQ 16(AX), BX
+range2:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next2
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted2
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted2:
+	CMPQ site_chunks(R13), $0
+	JE next2
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next2:
+	MOVL 192(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same3
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-240
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined3
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined3:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z28
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z29
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z30
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z31
+	LEAQ 256(AX), BX
+	JMP range3
+same3:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined3
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined3:
+	VPBROADCASTD 0(R12)(AX*1), Z28
+	VPBROADCASTD 4(R12)(AX*1), Z29
+	VPBROADCASTD 8(R12)(AX*1), Z30
+	VPBROADCASTD 12(R12)(AX*1), Z31
+	LEAQ 16(AX), BX
+range3:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next3
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted3
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted3:
+	CMPQ site_chunks(R13), $0
+	JE next3
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next3:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z17, 256(DI)
+	VMOVDQU32 Z18, 512(DI)
+	VMOVDQU32 Z19, 768(DI)
+	VMOVDQU32 Z20, 64(DI)
+	VMOVDQU32 Z21, 320(DI)
+	VMOVDQU32 Z22, 576(DI)
+	VMOVDQU32 Z23, 832(DI)
+	VMOVDQU32 Z24, 128(DI)
+	VMOVDQU32 Z25, 384(DI)
+	VMOVDQU32 Z26, 640(DI)
+	VMOVDQU32 Z27, 896(DI)
+	VMOVDQU32 Z28, 192(DI)
+	VMOVDQU32 Z29, 448(DI)
+	VMOVDQU32 Z30, 704(DI)
+	VMOVDQU32 Z31, 960(DI)
+	ADDQ $1024, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $16, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT loadG432<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVLQSX uop_b(R8), AX
+	ADDQ (R10)(AX*1), R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run4<>(SB), Z0
+	XORL R15, R15
+	XORL DI, DI
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-240
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z16
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z17
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z18
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z19
+	LEAQ 256(AX), BX
+	JMP range0
+same0:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	VPBROADCASTD 4(R12)(AX*1), Z17
+	VPBROADCASTD 8(R12)(AX*1), Z18
+	VPBROADCASTD 12(R12)(AX*1), Z19
+	LEAQ 16(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted0
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted0:
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-240
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z20
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z21
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z22
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z23
+	LEAQ 256(AX), BX
+	JMP range1
+same1:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	VPBROADCASTD 4(R12)(AX*1), Z21
+	VPBROADCASTD 8(R12)(AX*1), Z22
+	VPBROADCASTD 12(R12)(AX*1), Z23
+	LEAQ 16(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted1
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted1:
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z17, 256(DI)
+	VMOVDQU32 Z18, 512(DI)
+	VMOVDQU32 Z19, 768(DI)
+	VMOVDQU32 Z20, 64(DI)
+	VMOVDQU32 Z21, 320(DI)
+	VMOVDQU32 Z22, 576(DI)
+	VMOVDQU32 Z23, 832(DI)
+	ADDQ $512, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $8, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT loadW164<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVL 256(SI), AX
+	VPBROADCASTD AX, Z1
+	VPCMPUD $4, 256(SI), Z1, K5
+	VPCMPUD $4, 320(SI), Z1, K6
+	KORW K6, K5, K5
+	VPCMPUD $4, 384(SI), Z1, K6
+	KORW K6, K5, K5
+	VPCMPUD $4, 448(SI), Z1, K6
+	KORW K6, K5, K5
+	KORTESTW K5, K5
+	JNZ stop
+	SHLQ $32, AX
+	ADDQ AX, R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run1<>(SB), Z0
+	XORL R15, R15
+	XORL DI, DI
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-60
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	VMOVDQU32 (R12)(AX*1), Z16
+	LEAQ 64(AX), BX
+	JMP range0
+same0:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	LEAQ 4(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted0
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted0:
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-60
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	VMOVDQU32 (R12)(AX*1), Z20
+	LEAQ 64(AX), BX
+	JMP range1
+same1:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	LEAQ 4(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted1
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted1:
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVL 128(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-60
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined2
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined2:
+	VMOVDQU32 (R12)(AX*1), Z24
+	LEAQ 64(AX), BX
+	JMP range2
+same2:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined2
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined2:
+	VPBROADCASTD 0(R12)(AX*1), Z24
+	LEAQ 4(AX), BX
+range2:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next2
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted2
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted2:
+	CMPQ site_chunks(R13), $0
+	JE next2
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next2:
+	MOVL 192(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same3
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-60
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined3
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined3:
+	VMOVDQU32 (R12)(AX*1), Z28
+	LEAQ 64(AX), BX
+	JMP range3
+same3:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined3
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined3:
+	VPBROADCASTD 0(R12)(AX*1), Z28
+	LEAQ 4(AX), BX
+range3:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next3
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted3
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted3:
+	CMPQ site_chunks(R13), $0
+	JE next3
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next3:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z20, 64(DI)
+	VMOVDQU32 Z24, 128(DI)
+	VMOVDQU32 Z28, 192(DI)
+	ADDQ $256, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $4, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT loadW132<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVL 256(SI), AX
+	VPBROADCASTD AX, Z1
+	VPCMPUD $4, 256(SI), Z1, K5
+	VPCMPUD $4, 320(SI), Z1, K6
+	KORW K6, K5, K5
+	KORTESTW K5, K5
+	JNZ stop
+	SHLQ $32, AX
+	ADDQ AX, R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run1<>(SB), Z0
+	XORL R15, R15
+	XORL DI, DI
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-60
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	VMOVDQU32 (R12)(AX*1), Z16
+	LEAQ 64(AX), BX
+	JMP range0
+same0:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	LEAQ 4(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted0
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted0:
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-60
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	VMOVDQU32 (R12)(AX*1), Z20
+	LEAQ 64(AX), BX
+	JMP range1
+same1:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	LEAQ 4(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted1
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted1:
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z20, 64(DI)
+	ADDQ $128, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $2, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT loadW264<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVL 256(SI), AX
+	VPBROADCASTD AX, Z1
+	VPCMPUD $4, 256(SI), Z1, K5
+	VPCMPUD $4, 320(SI), Z1, K6
+	KORW K6, K5, K5
+	VPCMPUD $4, 384(SI), Z1, K6
+	KORW K6, K5, K5
+	VPCMPUD $4, 448(SI), Z1, K6
+	KORW K6, K5, K5
+	KORTESTW K5, K5
+	JNZ stop
+	SHLQ $32, AX
+	ADDQ AX, R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run2<>(SB), Z0
+	XORL R15, R15
+	XORL DI, DI
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-120
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z16
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z17
+	LEAQ 128(AX), BX
+	JMP range0
+same0:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	VPBROADCASTD 4(R12)(AX*1), Z17
+	LEAQ 8(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted0
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted0:
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-120
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z20
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z21
+	LEAQ 128(AX), BX
+	JMP range1
+same1:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	VPBROADCASTD 4(R12)(AX*1), Z21
+	LEAQ 8(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted1
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted1:
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVL 128(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-120
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined2
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined2:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z24
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z25
+	LEAQ 128(AX), BX
+	JMP range2
+same2:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined2
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined2:
+	VPBROADCASTD 0(R12)(AX*1), Z24
+	VPBROADCASTD 4(R12)(AX*1), Z25
+	LEAQ 8(AX), BX
+range2:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next2
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted2
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted2:
+	CMPQ site_chunks(R13), $0
+	JE next2
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next2:
+	MOVL 192(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same3
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-120
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined3
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined3:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z28
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z29
+	LEAQ 128(AX), BX
+	JMP range3
+same3:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined3
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined3:
+	VPBROADCASTD 0(R12)(AX*1), Z28
+	VPBROADCASTD 4(R12)(AX*1), Z29
+	LEAQ 8(AX), BX
+range3:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next3
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted3
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted3:
+	CMPQ site_chunks(R13), $0
+	JE next3
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next3:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z17, 256(DI)
+	VMOVDQU32 Z20, 64(DI)
+	VMOVDQU32 Z21, 320(DI)
+	VMOVDQU32 Z24, 128(DI)
+	VMOVDQU32 Z25, 384(DI)
+	VMOVDQU32 Z28, 192(DI)
+	VMOVDQU32 Z29, 448(DI)
+	ADDQ $512, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $8, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT loadW232<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVL 256(SI), AX
+	VPBROADCASTD AX, Z1
+	VPCMPUD $4, 256(SI), Z1, K5
+	VPCMPUD $4, 320(SI), Z1, K6
+	KORW K6, K5, K5
+	KORTESTW K5, K5
+	JNZ stop
+	SHLQ $32, AX
+	ADDQ AX, R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run2<>(SB), Z0
+	XORL R15, R15
+	XORL DI, DI
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-120
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z16
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z17
+	LEAQ 128(AX), BX
+	JMP range0
+same0:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	VPBROADCASTD 4(R12)(AX*1), Z17
+	LEAQ 8(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted0
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted0:
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-120
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z20
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z21
+	LEAQ 128(AX), BX
+	JMP range1
+same1:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	VPBROADCASTD 4(R12)(AX*1), Z21
+	LEAQ 8(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted1
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted1:
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z17, 256(DI)
+	VMOVDQU32 Z20, 64(DI)
+	VMOVDQU32 Z21, 320(DI)
+	ADDQ $256, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $4, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT loadW464<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVL 256(SI), AX
+	VPBROADCASTD AX, Z1
+	VPCMPUD $4, 256(SI), Z1, K5
+	VPCMPUD $4, 320(SI), Z1, K6
+	KORW K6, K5, K5
+	VPCMPUD $4, 384(SI), Z1, K6
+	KORW K6, K5, K5
+	VPCMPUD $4, 448(SI), Z1, K6
+	KORW K6, K5, K5
+	KORTESTW K5, K5
+	JNZ stop
+	SHLQ $32, AX
+	ADDQ AX, R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run4<>(SB), Z0
+	XORL R15, R15
+	XORL DI, DI
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-240
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z16
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z17
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z18
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z19
+	LEAQ 256(AX), BX
+	JMP range0
+same0:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	VPBROADCASTD 4(R12)(AX*1), Z17
+	VPBROADCASTD 8(R12)(AX*1), Z18
+	VPBROADCASTD 12(R12)(AX*1), Z19
+	LEAQ 16(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted0
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted0:
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-240
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z20
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z21
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z22
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z23
+	LEAQ 256(AX), BX
+	JMP range1
+same1:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	VPBROADCASTD 4(R12)(AX*1), Z21
+	VPBROADCASTD 8(R12)(AX*1), Z22
+	VPBROADCASTD 12(R12)(AX*1), Z23
+	LEAQ 16(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted1
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted1:
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVL 128(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-240
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined2
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined2:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z24
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z25
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z26
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z27
+	LEAQ 256(AX), BX
+	JMP range2
+same2:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined2
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined2:
+	VPBROADCASTD 0(R12)(AX*1), Z24
+	VPBROADCASTD 4(R12)(AX*1), Z25
+	VPBROADCASTD 8(R12)(AX*1), Z26
+	VPBROADCASTD 12(R12)(AX*1), Z27
+	LEAQ 16(AX), BX
+range2:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next2
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted2
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted2:
+	CMPQ site_chunks(R13), $0
+	JE next2
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next2:
+	MOVL 192(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same3
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-240
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined3
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined3:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z28
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z29
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z30
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z31
+	LEAQ 256(AX), BX
+	JMP range3
+same3:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined3
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined3:
+	VPBROADCASTD 0(R12)(AX*1), Z28
+	VPBROADCASTD 4(R12)(AX*1), Z29
+	VPBROADCASTD 8(R12)(AX*1), Z30
+	VPBROADCASTD 12(R12)(AX*1), Z31
+	LEAQ 16(AX), BX
+range3:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next3
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted3
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted3:
+	CMPQ site_chunks(R13), $0
+	JE next3
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next3:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z17, 256(DI)
+	VMOVDQU32 Z18, 512(DI)
+	VMOVDQU32 Z19, 768(DI)
+	VMOVDQU32 Z20, 64(DI)
+	VMOVDQU32 Z21, 320(DI)
+	VMOVDQU32 Z22, 576(DI)
+	VMOVDQU32 Z23, 832(DI)
+	VMOVDQU32 Z24, 128(DI)
+	VMOVDQU32 Z25, 384(DI)
+	VMOVDQU32 Z26, 640(DI)
+	VMOVDQU32 Z27, 896(DI)
+	VMOVDQU32 Z28, 192(DI)
+	VMOVDQU32 Z29, 448(DI)
+	VMOVDQU32 Z30, 704(DI)
+	VMOVDQU32 Z31, 960(DI)
+	ADDQ $1024, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $16, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT loadW432<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVL 256(SI), AX
+	VPBROADCASTD AX, Z1
+	VPCMPUD $4, 256(SI), Z1, K5
+	VPCMPUD $4, 320(SI), Z1, K6
+	KORW K6, K5, K5
+	KORTESTW K5, K5
+	JNZ stop
+	SHLQ $32, AX
+	ADDQ AX, R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run4<>(SB), Z0
+	XORL R15, R15
+	XORL DI, DI
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-240
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z16
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z17
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z18
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z19
+	LEAQ 256(AX), BX
+	JMP range0
+same0:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	VPBROADCASTD 4(R12)(AX*1), Z17
+	VPBROADCASTD 8(R12)(AX*1), Z18
+	VPBROADCASTD 12(R12)(AX*1), Z19
+	LEAQ 16(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted0
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted0:
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-240
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z20
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z21
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z22
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z23
+	LEAQ 256(AX), BX
+	JMP range1
+same1:
+	ADDQ R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	VPBROADCASTD 4(R12)(AX*1), Z21
+	VPBROADCASTD 8(R12)(AX*1), Z22
+	VPBROADCASTD 12(R12)(AX*1), Z23
+	LEAQ 16(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	MOVQ AX, CX
+	SHRQ $6, CX
+	LEAQ 63(BX), DX
+	SHRQ $6, DX
+	CMPQ CX, DI
+	CMOVQCS DI, CX
+	MOVQ DX, R14
+	SUBQ CX, R14
+	JLE counted1
+	ADDQ R14, R15
+	MOVQ DX, DI
+counted1:
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z17, 256(DI)
+	VMOVDQU32 Z18, 512(DI)
+	VMOVDQU32 Z19, 768(DI)
+	VMOVDQU32 Z20, 64(DI)
+	VMOVDQU32 Z21, 320(DI)
+	VMOVDQU32 Z22, 576(DI)
+	VMOVDQU32 Z23, 832(DI)
+	ADDQ $512, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $8, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT loadL164<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	VMOVDQU32 run1<>(SB), Z0
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	VMOVDQU32 (R12)(AX*1), Z16
+	LEAQ 64(AX), BX
+	JMP range0
+same0:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	LEAQ 4(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	VMOVDQU32 (R12)(AX*1), Z20
+	LEAQ 64(AX), BX
+	JMP range1
+same1:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	LEAQ 4(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	MOVQ BX, R14
+	CMPQ DX, BX
+	CMOVQHI DX, R14
+	SUBQ CX, R14
+	CMPQ R14, $128
+	JLS banks1
+	CMPQ AX, DX
+	JNE stop
+	CMPQ R14, $128
+	JNE stop
+banks1:
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVL 128(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined2
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined2:
+	VMOVDQU32 (R12)(AX*1), Z24
+	LEAQ 64(AX), BX
+	JMP range2
+same2:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined2
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined2:
+	VPBROADCASTD 0(R12)(AX*1), Z24
+	LEAQ 4(AX), BX
+range2:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	CMPQ site_chunks(R13), $0
+	JE next2
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next2:
+	MOVL 192(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same3
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined3
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined3:
+	VMOVDQU32 (R12)(AX*1), Z28
+	LEAQ 64(AX), BX
+	JMP range3
+same3:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined3
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined3:
+	VPBROADCASTD 0(R12)(AX*1), Z28
+	LEAQ 4(AX), BX
+range3:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	MOVQ BX, R14
+	CMPQ DX, BX
+	CMOVQHI DX, R14
+	SUBQ CX, R14
+	CMPQ R14, $128
+	JLS banks3
+	CMPQ AX, DX
+	JNE stop
+	CMPQ R14, $128
+	JNE stop
+banks3:
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next3
+	CMPQ site_chunks(R13), $0
+	JE next3
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next3:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z20, 64(DI)
+	VMOVDQU32 Z24, 128(DI)
+	VMOVDQU32 Z28, 192(DI)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT loadL132<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	VMOVDQU32 run1<>(SB), Z0
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	VMOVDQU32 (R12)(AX*1), Z16
+	LEAQ 64(AX), BX
+	JMP range0
+same0:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	LEAQ 4(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	VMOVDQU32 (R12)(AX*1), Z20
+	LEAQ 64(AX), BX
+	JMP range1
+same1:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	CMPL (CX)(AX*1), $0x01010101
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	LEAQ 4(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	MOVQ BX, R14
+	CMPQ DX, BX
+	CMOVQHI DX, R14
+	SUBQ CX, R14
+	CMPQ R14, $128
+	JLS banks1
+	CMPQ AX, DX
+	JNE stop
+	CMPQ R14, $128
+	JNE stop
+banks1:
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z20, 64(DI)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT loadL264<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	VMOVDQU32 run2<>(SB), Z0
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z16
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z17
+	LEAQ 128(AX), BX
+	JMP range0
+same0:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	VPBROADCASTD 4(R12)(AX*1), Z17
+	LEAQ 8(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z20
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z21
+	LEAQ 128(AX), BX
+	JMP range1
+same1:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	VPBROADCASTD 4(R12)(AX*1), Z21
+	LEAQ 8(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	MOVQ BX, R14
+	CMPQ DX, BX
+	CMOVQHI DX, R14
+	SUBQ CX, R14
+	CMPQ R14, $128
+	JLS banks1
+	CMPQ AX, DX
+	JNE stop
+	CMPQ R14, $256
+	JNE stop
+banks1:
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVL 128(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined2
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined2:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z24
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z25
+	LEAQ 128(AX), BX
+	JMP range2
+same2:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined2
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined2:
+	VPBROADCASTD 0(R12)(AX*1), Z24
+	VPBROADCASTD 4(R12)(AX*1), Z25
+	LEAQ 8(AX), BX
+range2:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	CMPQ site_chunks(R13), $0
+	JE next2
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next2:
+	MOVL 192(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same3
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined3
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined3:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z28
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z29
+	LEAQ 128(AX), BX
+	JMP range3
+same3:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined3
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined3:
+	VPBROADCASTD 0(R12)(AX*1), Z28
+	VPBROADCASTD 4(R12)(AX*1), Z29
+	LEAQ 8(AX), BX
+range3:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	MOVQ BX, R14
+	CMPQ DX, BX
+	CMOVQHI DX, R14
+	SUBQ CX, R14
+	CMPQ R14, $128
+	JLS banks3
+	CMPQ AX, DX
+	JNE stop
+	CMPQ R14, $256
+	JNE stop
+banks3:
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next3
+	CMPQ site_chunks(R13), $0
+	JE next3
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next3:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z17, 256(DI)
+	VMOVDQU32 Z20, 64(DI)
+	VMOVDQU32 Z21, 320(DI)
+	VMOVDQU32 Z24, 128(DI)
+	VMOVDQU32 Z25, 384(DI)
+	VMOVDQU32 Z28, 192(DI)
+	VMOVDQU32 Z29, 448(DI)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT loadL232<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	VMOVDQU32 run2<>(SB), Z0
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z16
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z17
+	LEAQ 128(AX), BX
+	JMP range0
+same0:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	VPBROADCASTD 4(R12)(AX*1), Z17
+	LEAQ 8(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z20
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z21
+	LEAQ 128(AX), BX
+	JMP range1
+same1:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	VPBROADCASTD 4(R12)(AX*1), Z21
+	LEAQ 8(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	MOVQ BX, R14
+	CMPQ DX, BX
+	CMOVQHI DX, R14
+	SUBQ CX, R14
+	CMPQ R14, $128
+	JLS banks1
+	CMPQ AX, DX
+	JNE stop
+	CMPQ R14, $256
+	JNE stop
+banks1:
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z17, 256(DI)
+	VMOVDQU32 Z20, 64(DI)
+	VMOVDQU32 Z21, 320(DI)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT loadL464<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	VMOVDQU32 run4<>(SB), Z0
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z16
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z17
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z18
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z19
+	LEAQ 256(AX), BX
+	JMP range0
+same0:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	VPBROADCASTD 4(R12)(AX*1), Z17
+	VPBROADCASTD 8(R12)(AX*1), Z18
+	VPBROADCASTD 12(R12)(AX*1), Z19
+	LEAQ 16(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z20
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z21
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z22
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z23
+	LEAQ 256(AX), BX
+	JMP range1
+same1:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	VPBROADCASTD 4(R12)(AX*1), Z21
+	VPBROADCASTD 8(R12)(AX*1), Z22
+	VPBROADCASTD 12(R12)(AX*1), Z23
+	LEAQ 16(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	MOVQ BX, R14
+	CMPQ DX, BX
+	CMOVQHI DX, R14
+	SUBQ CX, R14
+	CMPQ R14, $128
+	JLS banks1
+	CMPQ AX, DX
+	JNE stop
+	CMPQ R14, $512
+	JNE stop
+banks1:
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVL 128(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined2
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined2:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z24
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z25
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z26
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z27
+	LEAQ 256(AX), BX
+	JMP range2
+same2:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined2
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined2:
+	VPBROADCASTD 0(R12)(AX*1), Z24
+	VPBROADCASTD 4(R12)(AX*1), Z25
+	VPBROADCASTD 8(R12)(AX*1), Z26
+	VPBROADCASTD 12(R12)(AX*1), Z27
+	LEAQ 16(AX), BX
+range2:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	CMPQ site_chunks(R13), $0
+	JE next2
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next2:
+	MOVL 192(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same3
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined3
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined3:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z28
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z29
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z30
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z31
+	LEAQ 256(AX), BX
+	JMP range3
+same3:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined3
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined3:
+	VPBROADCASTD 0(R12)(AX*1), Z28
+	VPBROADCASTD 4(R12)(AX*1), Z29
+	VPBROADCASTD 8(R12)(AX*1), Z30
+	VPBROADCASTD 12(R12)(AX*1), Z31
+	LEAQ 16(AX), BX
+range3:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	MOVQ BX, R14
+	CMPQ DX, BX
+	CMOVQHI DX, R14
+	SUBQ CX, R14
+	CMPQ R14, $128
+	JLS banks3
+	CMPQ AX, DX
+	JNE stop
+	CMPQ R14, $512
+	JNE stop
+banks3:
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next3
+	CMPQ site_chunks(R13), $0
+	JE next3
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next3:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z17, 256(DI)
+	VMOVDQU32 Z18, 512(DI)
+	VMOVDQU32 Z19, 768(DI)
+	VMOVDQU32 Z20, 64(DI)
+	VMOVDQU32 Z21, 320(DI)
+	VMOVDQU32 Z22, 576(DI)
+	VMOVDQU32 Z23, 832(DI)
+	VMOVDQU32 Z24, 128(DI)
+	VMOVDQU32 Z25, 384(DI)
+	VMOVDQU32 Z26, 640(DI)
+	VMOVDQU32 Z27, 896(DI)
+	VMOVDQU32 Z28, 192(DI)
+	VMOVDQU32 Z29, 448(DI)
+	VMOVDQU32 Z30, 704(DI)
+	VMOVDQU32 Z31, 960(DI)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT loadL432<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	VMOVDQU32 run4<>(SB), Z0
+	MOVL 0(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same0
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined0
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined0:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z16
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z17
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z18
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z19
+	LEAQ 256(AX), BX
+	JMP range0
+same0:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined0
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined0:
+	VPBROADCASTD 0(R12)(AX*1), Z16
+	VPBROADCASTD 4(R12)(AX*1), Z17
+	VPBROADCASTD 8(R12)(AX*1), Z18
+	VPBROADCASTD 12(R12)(AX*1), Z19
+	LEAQ 16(AX), BX
+range0:
+	VMOVQ AX, X3
+	VPINSRQ $1, BX, X3, X3
+	CMPQ site_chunks(R13), $0
+	JE next0
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next0:
+	MOVL 64(SI), AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPTESTMD Z2, Z2, K5
+	KORTESTW K5, K5
+	JZ same1
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ runDefined1
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VPCMPUB $4, 0(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 64(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 128(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+	VPCMPUB $4, 192(CX)(AX*1), Z2, K5
+	KORTESTQ K5, K5
+	JNZ stop
+runDefined1:
+	LEAQ (R12)(AX*1), CX
+	KXNORW K5, K5, K5
+	VPGATHERDD 0(CX)(Z0*1), K5, Z20
+	KXNORW K5, K5, K5
+	VPGATHERDD 4(CX)(Z0*1), K5, Z21
+	KXNORW K5, K5, K5
+	VPGATHERDD 8(CX)(Z0*1), K5, Z22
+	KXNORW K5, K5, K5
+	VPGATHERDD 12(CX)(Z0*1), K5, Z23
+	LEAQ 256(AX), BX
+	JMP range1
+same1:
+	ADDL R11, AX
+	CMPQ AX, site_same(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ sameDefined1
+	MOVQ $0x0101010101010101, DX
+	CMPQ DX, 0(CX)(AX*1)
+	JNE stop
+	CMPQ DX, 8(CX)(AX*1)
+	JNE stop
+sameDefined1:
+	VPBROADCASTD 0(R12)(AX*1), Z20
+	VPBROADCASTD 4(R12)(AX*1), Z21
+	VPBROADCASTD 8(R12)(AX*1), Z22
+	VPBROADCASTD 12(R12)(AX*1), Z23
+	LEAQ 16(AX), BX
+range1:
+	VMOVQ X3, CX
+	VPEXTRQ $1, X3, DX
+	CMPQ AX, CX
+	JCS stop
+	MOVQ BX, R14
+	CMPQ DX, BX
+	CMOVQHI DX, R14
+	SUBQ CX, R14
+	CMPQ R14, $128
+	JLS banks1
+	CMPQ AX, DX
+	JNE stop
+	CMPQ R14, $512
+	JNE stop
+banks1:
+	XORQ AX, CX
+	XORQ BX, DX
+	ORQ CX, DX
+	JZ next1
+	CMPQ site_chunks(R13), $0
+	JE next1
+	DECQ BX
+	CALL recordRead<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+next1:
+	MOVLQSX uop_d(R8), DI
+	ADDQ R9, DI
+	VMOVDQU32 Z16, 0(DI)
+	VMOVDQU32 Z17, 256(DI)
+	VMOVDQU32 Z18, 512(DI)
+	VMOVDQU32 Z19, 768(DI)
+	VMOVDQU32 Z20, 64(DI)
+	VMOVDQU32 Z21, 320(DI)
+	VMOVDQU32 Z22, 576(DI)
+	VMOVDQU32 Z23, 832(DI)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeG164<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVLQSX uop_b(R8), AX
+	ADDQ (R10)(AX*1), R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run1<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $64, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-252
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 256(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+	VMOVDQU32 Z2, 128(CX)(DI*1)
+	VMOVDQU32 Z2, 192(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	VMOVDQU32 Z1, 0(R12)
+	VMOVDQU32 64(CX), Z1
+	VMOVDQU32 Z1, 64(R12)
+	VMOVDQU32 128(CX), Z1
+	VMOVDQU32 Z1, 128(R12)
+	VMOVDQU32 192(CX), Z1
+	VMOVDQU32 Z1, 192(R12)
+	ADDQ $256, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $4, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeG132<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVLQSX uop_b(R8), AX
+	ADDQ (R10)(AX*1), R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run1<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $64, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-124
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 128(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	VMOVDQU32 Z1, 0(R12)
+	VMOVDQU32 64(CX), Z1
+	VMOVDQU32 Z1, 64(R12)
+	ADDQ $128, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $2, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeG264<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVLQSX uop_b(R8), AX
+	ADDQ (R10)(AX*1), R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run2<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $128, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-504
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 512(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+	VMOVDQU32 Z2, 128(CX)(DI*1)
+	VMOVDQU32 Z2, 192(CX)(DI*1)
+	VMOVDQU32 Z2, 256(CX)(DI*1)
+	VMOVDQU32 Z2, 320(CX)(DI*1)
+	VMOVDQU32 Z2, 384(CX)(DI*1)
+	VMOVDQU32 Z2, 448(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 0(R12)(Z0*1)
+	VMOVDQU32 256(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 4(R12)(Z0*1)
+	VMOVDQU32 64(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 128(R12)(Z0*1)
+	VMOVDQU32 320(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 132(R12)(Z0*1)
+	VMOVDQU32 128(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 256(R12)(Z0*1)
+	VMOVDQU32 384(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 260(R12)(Z0*1)
+	VMOVDQU32 192(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 384(R12)(Z0*1)
+	VMOVDQU32 448(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 388(R12)(Z0*1)
+	ADDQ $512, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $8, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeG232<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVLQSX uop_b(R8), AX
+	ADDQ (R10)(AX*1), R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run2<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $128, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-248
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 256(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+	VMOVDQU32 Z2, 128(CX)(DI*1)
+	VMOVDQU32 Z2, 192(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 0(R12)(Z0*1)
+	VMOVDQU32 256(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 4(R12)(Z0*1)
+	VMOVDQU32 64(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 128(R12)(Z0*1)
+	VMOVDQU32 320(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 132(R12)(Z0*1)
+	ADDQ $256, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $4, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeG464<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVLQSX uop_b(R8), AX
+	ADDQ (R10)(AX*1), R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run4<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $256, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-1008
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 1024(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+	VMOVDQU32 Z2, 128(CX)(DI*1)
+	VMOVDQU32 Z2, 192(CX)(DI*1)
+	VMOVDQU32 Z2, 256(CX)(DI*1)
+	VMOVDQU32 Z2, 320(CX)(DI*1)
+	VMOVDQU32 Z2, 384(CX)(DI*1)
+	VMOVDQU32 Z2, 448(CX)(DI*1)
+	VMOVDQU32 Z2, 512(CX)(DI*1)
+	VMOVDQU32 Z2, 576(CX)(DI*1)
+	VMOVDQU32 Z2, 640(CX)(DI*1)
+	VMOVDQU32 Z2, 704(CX)(DI*1)
+	VMOVDQU32 Z2, 768(CX)(DI*1)
+	VMOVDQU32 Z2, 832(CX)(DI*1)
+	VMOVDQU32 Z2, 896(CX)(DI*1)
+	VMOVDQU32 Z2, 960(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 0(R12)(Z0*1)
+	VMOVDQU32 256(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 4(R12)(Z0*1)
+	VMOVDQU32 512(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 8(R12)(Z0*1)
+	VMOVDQU32 768(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 12(R12)(Z0*1)
+	VMOVDQU32 64(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 256(R12)(Z0*1)
+	VMOVDQU32 320(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 260(R12)(Z0*1)
+	VMOVDQU32 576(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 264(R12)(Z0*1)
+	VMOVDQU32 832(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 268(R12)(Z0*1)
+	VMOVDQU32 128(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 512(R12)(Z0*1)
+	VMOVDQU32 384(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 516(R12)(Z0*1)
+	VMOVDQU32 640(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 520(R12)(Z0*1)
+	VMOVDQU32 896(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 524(R12)(Z0*1)
+	VMOVDQU32 192(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 768(R12)(Z0*1)
+	VMOVDQU32 448(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 772(R12)(Z0*1)
+	VMOVDQU32 704(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 776(R12)(Z0*1)
+	VMOVDQU32 960(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 780(R12)(Z0*1)
+	ADDQ $1024, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $16, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeG432<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVLQSX uop_b(R8), AX
+	ADDQ (R10)(AX*1), R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run4<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $256, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-496
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 512(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+	VMOVDQU32 Z2, 128(CX)(DI*1)
+	VMOVDQU32 Z2, 192(CX)(DI*1)
+	VMOVDQU32 Z2, 256(CX)(DI*1)
+	VMOVDQU32 Z2, 320(CX)(DI*1)
+	VMOVDQU32 Z2, 384(CX)(DI*1)
+	VMOVDQU32 Z2, 448(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 0(R12)(Z0*1)
+	VMOVDQU32 256(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 4(R12)(Z0*1)
+	VMOVDQU32 512(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 8(R12)(Z0*1)
+	VMOVDQU32 768(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 12(R12)(Z0*1)
+	VMOVDQU32 64(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 256(R12)(Z0*1)
+	VMOVDQU32 320(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 260(R12)(Z0*1)
+	VMOVDQU32 576(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 264(R12)(Z0*1)
+	VMOVDQU32 832(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 268(R12)(Z0*1)
+	ADDQ $512, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $8, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeW164<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVL 256(SI), AX
+	VPBROADCASTD AX, Z1
+	VPCMPUD $4, 256(SI), Z1, K5
+	VPCMPUD $4, 320(SI), Z1, K6
+	KORW K6, K5, K5
+	VPCMPUD $4, 384(SI), Z1, K6
+	KORW K6, K5, K5
+	VPCMPUD $4, 448(SI), Z1, K6
+	KORW K6, K5, K5
+	KORTESTW K5, K5
+	JNZ stop
+	SHLQ $32, AX
+	ADDQ AX, R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run1<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $64, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-252
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 256(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+	VMOVDQU32 Z2, 128(CX)(DI*1)
+	VMOVDQU32 Z2, 192(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	VMOVDQU32 Z1, 0(R12)
+	VMOVDQU32 64(CX), Z1
+	VMOVDQU32 Z1, 64(R12)
+	VMOVDQU32 128(CX), Z1
+	VMOVDQU32 Z1, 128(R12)
+	VMOVDQU32 192(CX), Z1
+	VMOVDQU32 Z1, 192(R12)
+	ADDQ $256, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $4, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeW132<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVL 256(SI), AX
+	VPBROADCASTD AX, Z1
+	VPCMPUD $4, 256(SI), Z1, K5
+	VPCMPUD $4, 320(SI), Z1, K6
+	KORW K6, K5, K5
+	KORTESTW K5, K5
+	JNZ stop
+	SHLQ $32, AX
+	ADDQ AX, R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run1<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $64, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-124
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 128(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	VMOVDQU32 Z1, 0(R12)
+	VMOVDQU32 64(CX), Z1
+	VMOVDQU32 Z1, 64(R12)
+	ADDQ $128, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $2, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeW264<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVL 256(SI), AX
+	VPBROADCASTD AX, Z1
+	VPCMPUD $4, 256(SI), Z1, K5
+	VPCMPUD $4, 320(SI), Z1, K6
+	KORW K6, K5, K5
+	VPCMPUD $4, 384(SI), Z1, K6
+	KORW K6, K5, K5
+	VPCMPUD $4, 448(SI), Z1, K6
+	KORW K6, K5, K5
+	KORTESTW K5, K5
+	JNZ stop
+	SHLQ $32, AX
+	ADDQ AX, R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run2<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $128, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-504
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 512(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+	VMOVDQU32 Z2, 128(CX)(DI*1)
+	VMOVDQU32 Z2, 192(CX)(DI*1)
+	VMOVDQU32 Z2, 256(CX)(DI*1)
+	VMOVDQU32 Z2, 320(CX)(DI*1)
+	VMOVDQU32 Z2, 384(CX)(DI*1)
+	VMOVDQU32 Z2, 448(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 0(R12)(Z0*1)
+	VMOVDQU32 256(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 4(R12)(Z0*1)
+	VMOVDQU32 64(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 128(R12)(Z0*1)
+	VMOVDQU32 320(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 132(R12)(Z0*1)
+	VMOVDQU32 128(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 256(R12)(Z0*1)
+	VMOVDQU32 384(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 260(R12)(Z0*1)
+	VMOVDQU32 192(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 384(R12)(Z0*1)
+	VMOVDQU32 448(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 388(R12)(Z0*1)
+	ADDQ $512, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $8, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeW232<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVL 256(SI), AX
+	VPBROADCASTD AX, Z1
+	VPCMPUD $4, 256(SI), Z1, K5
+	VPCMPUD $4, 320(SI), Z1, K6
+	KORW K6, K5, K5
+	KORTESTW K5, K5
+	JNZ stop
+	SHLQ $32, AX
+	ADDQ AX, R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run2<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $128, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-248
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 256(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+	VMOVDQU32 Z2, 128(CX)(DI*1)
+	VMOVDQU32 Z2, 192(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 0(R12)(Z0*1)
+	VMOVDQU32 256(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 4(R12)(Z0*1)
+	VMOVDQU32 64(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 128(R12)(Z0*1)
+	VMOVDQU32 320(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 132(R12)(Z0*1)
+	ADDQ $256, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $4, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeW464<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVL 256(SI), AX
+	VPBROADCASTD AX, Z1
+	VPCMPUD $4, 256(SI), Z1, K5
+	VPCMPUD $4, 320(SI), Z1, K6
+	KORW K6, K5, K5
+	VPCMPUD $4, 384(SI), Z1, K6
+	KORW K6, K5, K5
+	VPCMPUD $4, 448(SI), Z1, K6
+	KORW K6, K5, K5
+	KORTESTW K5, K5
+	JNZ stop
+	SHLQ $32, AX
+	ADDQ AX, R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run4<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $256, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-1008
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 1024(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+	VMOVDQU32 Z2, 128(CX)(DI*1)
+	VMOVDQU32 Z2, 192(CX)(DI*1)
+	VMOVDQU32 Z2, 256(CX)(DI*1)
+	VMOVDQU32 Z2, 320(CX)(DI*1)
+	VMOVDQU32 Z2, 384(CX)(DI*1)
+	VMOVDQU32 Z2, 448(CX)(DI*1)
+	VMOVDQU32 Z2, 512(CX)(DI*1)
+	VMOVDQU32 Z2, 576(CX)(DI*1)
+	VMOVDQU32 Z2, 640(CX)(DI*1)
+	VMOVDQU32 Z2, 704(CX)(DI*1)
+	VMOVDQU32 Z2, 768(CX)(DI*1)
+	VMOVDQU32 Z2, 832(CX)(DI*1)
+	VMOVDQU32 Z2, 896(CX)(DI*1)
+	VMOVDQU32 Z2, 960(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 0(R12)(Z0*1)
+	VMOVDQU32 256(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 4(R12)(Z0*1)
+	VMOVDQU32 512(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 8(R12)(Z0*1)
+	VMOVDQU32 768(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 12(R12)(Z0*1)
+	VMOVDQU32 64(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 256(R12)(Z0*1)
+	VMOVDQU32 320(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 260(R12)(Z0*1)
+	VMOVDQU32 576(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 264(R12)(Z0*1)
+	VMOVDQU32 832(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 268(R12)(Z0*1)
+	VMOVDQU32 128(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 512(R12)(Z0*1)
+	VMOVDQU32 384(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 516(R12)(Z0*1)
+	VMOVDQU32 640(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 520(R12)(Z0*1)
+	VMOVDQU32 896(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 524(R12)(Z0*1)
+	VMOVDQU32 192(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 768(R12)(Z0*1)
+	VMOVDQU32 448(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 772(R12)(Z0*1)
+	VMOVDQU32 704(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 776(R12)(Z0*1)
+	VMOVDQU32 960(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 780(R12)(Z0*1)
+	ADDQ $1024, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $16, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeW432<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	MOVL 256(SI), AX
+	VPBROADCASTD AX, Z1
+	VPCMPUD $4, 256(SI), Z1, K5
+	VPCMPUD $4, 320(SI), Z1, K6
+	KORW K6, K5, K5
+	KORTESTW K5, K5
+	JNZ stop
+	SHLQ $32, AX
+	ADDQ AX, R11
+	SUBQ site_base(R13), R11
+	VMOVDQU32 run4<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $256, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	CMPL AX, $-496
+	JCC stop
+	ADDQ R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 512(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+	VMOVDQU32 Z2, 128(CX)(DI*1)
+	VMOVDQU32 Z2, 192(CX)(DI*1)
+	VMOVDQU32 Z2, 256(CX)(DI*1)
+	VMOVDQU32 Z2, 320(CX)(DI*1)
+	VMOVDQU32 Z2, 384(CX)(DI*1)
+	VMOVDQU32 Z2, 448(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 0(R12)(Z0*1)
+	VMOVDQU32 256(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 4(R12)(Z0*1)
+	VMOVDQU32 512(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 8(R12)(Z0*1)
+	VMOVDQU32 768(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 12(R12)(Z0*1)
+	VMOVDQU32 64(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 256(R12)(Z0*1)
+	VMOVDQU32 320(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 260(R12)(Z0*1)
+	VMOVDQU32 576(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 264(R12)(Z0*1)
+	VMOVDQU32 832(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 268(R12)(Z0*1)
+	ADDQ $512, wave_mem+memCount_bytes(R10)
+	ADDQ R15, wave_mem+memCount_lines(R10)
+	MOVL $8, AX
+	CMPQ R15, AX
+	CMOVQCS R15, AX
+	ADDQ AX, wave_mem+memCount_least(R10)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeL164<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	VMOVDQU32 run1<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $64, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 256(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+	VMOVDQU32 Z2, 128(CX)(DI*1)
+	VMOVDQU32 Z2, 192(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	VMOVDQU32 Z1, 0(R12)
+	VMOVDQU32 64(CX), Z1
+	VMOVDQU32 Z1, 64(R12)
+	VMOVDQU32 128(CX), Z1
+	VMOVDQU32 Z1, 128(R12)
+	VMOVDQU32 192(CX), Z1
+	VMOVDQU32 Z1, 192(R12)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeL132<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	VMOVDQU32 run1<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $64, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 128(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	VMOVDQU32 Z1, 0(R12)
+	VMOVDQU32 64(CX), Z1
+	VMOVDQU32 Z1, 64(R12)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeL264<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	VMOVDQU32 run2<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $128, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 512(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+	VMOVDQU32 Z2, 128(CX)(DI*1)
+	VMOVDQU32 Z2, 192(CX)(DI*1)
+	VMOVDQU32 Z2, 256(CX)(DI*1)
+	VMOVDQU32 Z2, 320(CX)(DI*1)
+	VMOVDQU32 Z2, 384(CX)(DI*1)
+	VMOVDQU32 Z2, 448(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 0(R12)(Z0*1)
+	VMOVDQU32 256(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 4(R12)(Z0*1)
+	VMOVDQU32 64(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 128(R12)(Z0*1)
+	VMOVDQU32 320(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 132(R12)(Z0*1)
+	VMOVDQU32 128(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 256(R12)(Z0*1)
+	VMOVDQU32 384(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 260(R12)(Z0*1)
+	VMOVDQU32 192(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 384(R12)(Z0*1)
+	VMOVDQU32 448(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 388(R12)(Z0*1)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeL232<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	VMOVDQU32 run2<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $128, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 256(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+	VMOVDQU32 Z2, 128(CX)(DI*1)
+	VMOVDQU32 Z2, 192(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 0(R12)(Z0*1)
+	VMOVDQU32 256(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 4(R12)(Z0*1)
+	VMOVDQU32 64(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 128(R12)(Z0*1)
+	VMOVDQU32 320(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 132(R12)(Z0*1)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeL464<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	VMOVDQU32 run4<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $256, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 128(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 192(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 1024(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+	VMOVDQU32 Z2, 128(CX)(DI*1)
+	VMOVDQU32 Z2, 192(CX)(DI*1)
+	VMOVDQU32 Z2, 256(CX)(DI*1)
+	VMOVDQU32 Z2, 320(CX)(DI*1)
+	VMOVDQU32 Z2, 384(CX)(DI*1)
+	VMOVDQU32 Z2, 448(CX)(DI*1)
+	VMOVDQU32 Z2, 512(CX)(DI*1)
+	VMOVDQU32 Z2, 576(CX)(DI*1)
+	VMOVDQU32 Z2, 640(CX)(DI*1)
+	VMOVDQU32 Z2, 704(CX)(DI*1)
+	VMOVDQU32 Z2, 768(CX)(DI*1)
+	VMOVDQU32 Z2, 832(CX)(DI*1)
+	VMOVDQU32 Z2, 896(CX)(DI*1)
+	VMOVDQU32 Z2, 960(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 0(R12)(Z0*1)
+	VMOVDQU32 256(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 4(R12)(Z0*1)
+	VMOVDQU32 512(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 8(R12)(Z0*1)
+	VMOVDQU32 768(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 12(R12)(Z0*1)
+	VMOVDQU32 64(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 256(R12)(Z0*1)
+	VMOVDQU32 320(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 260(R12)(Z0*1)
+	VMOVDQU32 576(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 264(R12)(Z0*1)
+	VMOVDQU32 832(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 268(R12)(Z0*1)
+	VMOVDQU32 128(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 512(R12)(Z0*1)
+	VMOVDQU32 384(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 516(R12)(Z0*1)
+	VMOVDQU32 640(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 520(R12)(Z0*1)
+	VMOVDQU32 896(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 524(R12)(Z0*1)
+	VMOVDQU32 192(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 768(R12)(Z0*1)
+	VMOVDQU32 448(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 772(R12)(Z0*1)
+	VMOVDQU32 704(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 776(R12)(Z0*1)
+	VMOVDQU32 960(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 780(R12)(Z0*1)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT storeL432<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVQ wave_exec(R10), AX
+	CMPQ AX, wave_full(R10)
+	JNE stop
+	MOVLQSX uop_m(R8), R13
+	ADDQ wave_sites(R10), R13
+	MOVQ site_data(R13), R12
+	TESTQ R12, R12
+	JZ stop
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+	MOVLQSX uop_c(R8), R11
+	VMOVDQU32 run4<>(SB), Z0
+	MOVL (SI), AX
+	VPBROADCASTD AX, Z1
+	MOVL $256, CX
+	VPBROADCASTD CX, Z4
+	VMOVDQU32 0(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	VPADDD Z4, Z1, Z1
+	VMOVDQU32 64(SI), Z2
+	VPSUBD Z1, Z2, Z2
+	VPCMPUD $4, Z0, Z2, K5
+	KORTESTW K5, K5
+	JNZ stop
+	ADDL R11, AX
+	CMPQ AX, site_run(R13)
+	JCC stop
+	TESTL $3, AX
+	JNZ stop
+	LEAQ 512(AX), BX
+	MOVQ BX, R15
+	DECQ R15
+	SHRQ $6, R15
+	MOVQ AX, CX
+	SHRQ $6, CX
+	SUBQ CX, R15
+	INCQ R15
+	MOVQ AX, DI
+	CMPQ site_chunks(R13), $0
+	JE recorded
+	DECQ BX
+	CALL recordWrite<>(SB)
+	TESTL AX, AX
+	JNZ stop
+	MOVQ site_data(R13), R12
+	MOVLQSX uop_a(R8), SI
+	ADDQ R9, SI
+recorded:
+	MOVQ site_def(R13), CX
+	TESTQ CX, CX
+	JZ marked
+	MOVL $0x01010101, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32 Z2, 0(CX)(DI*1)
+	VMOVDQU32 Z2, 64(CX)(DI*1)
+	VMOVDQU32 Z2, 128(CX)(DI*1)
+	VMOVDQU32 Z2, 192(CX)(DI*1)
+	VMOVDQU32 Z2, 256(CX)(DI*1)
+	VMOVDQU32 Z2, 320(CX)(DI*1)
+	VMOVDQU32 Z2, 384(CX)(DI*1)
+	VMOVDQU32 Z2, 448(CX)(DI*1)
+marked:
+	ADDQ DI, R12
+	MOVLQSX uop_d(R8), CX
+	ADDQ R9, CX
+	VMOVDQU32 0(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 0(R12)(Z0*1)
+	VMOVDQU32 256(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 4(R12)(Z0*1)
+	VMOVDQU32 512(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 8(R12)(Z0*1)
+	VMOVDQU32 768(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 12(R12)(Z0*1)
+	VMOVDQU32 64(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 256(R12)(Z0*1)
+	VMOVDQU32 320(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 260(R12)(Z0*1)
+	VMOVDQU32 576(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 264(R12)(Z0*1)
+	VMOVDQU32 832(CX), Z1
+	KXNORW K5, K5, K5
+	VPSCATTERDD Z1, K5, 268(R12)(Z0*1)
+	LEAQ codes<>(SB), R11
+	ADDQ $uop__size, R8
+	MOVL (R8), AX
+	JMP (R11)(AX*8)
+stop:
+	JMP stop<>(SB)
+
+TEXT recordRead<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVL wave_race+raceView_id(R10), R14
+line:
+	MOVQ AX, CX
+	SHRQ $14, CX
+	MOVQ site_chunks(R13), DX
+	MOVQ (DX)(CX*8), DX
+	TESTQ DX, DX
+	JZ fail
+	MOVL AX, CX
+	SHRL $2, CX
+	ANDL $15, CX
+	MOVL $0xffff, SI
+	SHLXL CX, SI, SI
+	MOVQ AX, R12
+	XORQ BX, R12
+	CMPQ R12, $64
+	JCC whole
+	MOVL BX, CX
+	SHRL $2, CX
+	NOTL CX
+	ANDL $15, CX
+	MOVL $0xffff, R12
+	SHRXL CX, R12, R12
+	ANDL R12, SI
+whole:
+	KMOVW SI, K5
+	MOVL AX, CX
+	SHRL $6, CX
+	ANDL $255, CX
+	CMPB raceChunk_mixed(DX)(CX*1), $0
+	JE alike
+	MOVWLZX raceChunk_slot(DX)(CX*2), SI
+	DECQ SI
+	SHLQ $7, SI
+	ADDQ raceChunk_lines(DX), SI
+	VMOVDQU32 raceLine_w(SI), Z4
+	VMOVDQU32 raceLine_r(SI), Z5
+	JMP after
+alike:
+	MOVL raceChunk_w(DX)(CX*4), SI
+	MOVL raceChunk_r(DX)(CX*4), R12
+	VPBROADCASTD SI, Z4
+	VPBROADCASTD R12, Z5
+	CMPL R12, R14
+	JE known
+	CMPL R12, $-1
+	JNE after
+known:
+	TESTL SI, SI
+	JZ next
+	XORL R14, SI
+	CMPL SI, $64
+	JCS next
+after:
+	VPBROADCASTD R14, Z6
+	VPBROADCASTD wave_race+raceView_from(R10), Z7
+	VPBROADCASTD wave_race+raceView_n(R10), Z8
+	VPBROADCASTD site_others(R13), Z9
+	VPBROADCASTD raceMasks<>+0(SB), Z12
+	VPBROADCASTD raceMasks<>+4(SB), Z14
+	VPXORD Z6, Z4, Z11
+	VPXORD Z6, Z5, Z15
+	VPTESTMD Z4, Z4, K5, K6
+	VPTESTMD Z14, Z11, K6, K6
+	KORTESTW K6, K6
+	JZ writes
+	VPSLLD $2, Z4, Z10
+	VPSRLD $8, Z10, Z10
+	VPSUBD Z7, Z10, Z10
+	VPCMPUD $5, Z8, Z10, K6, K7
+	VPTESTMD Z9, Z9, K7, K7
+	KORTESTW K7, K7
+	JNZ fail
+	VPCMPUD $1, Z8, Z10, K6, K6
+	VPTESTNMD Z12, Z11, K6, K6
+	KORTESTW K6, K6
+	JNZ fail
+writes:
+	VPORD Z9, Z6, Z13
+	VPSLLD $2, Z5, Z10
+	VPSRLD $8, Z10, Z10
+	VPSUBD Z7, Z10, Z10
+	VPCMPUD $1, Z8, Z10, K6
+	VMOVDQA32 Z6, K6, Z13
+	VPTESTNMD Z12, Z15, K6, K6
+	VPBROADCASTD raceMasks<>+8(SB), Z1
+	VPORD Z1, Z6, K6, Z13
+	VPTESTNMD Z5, Z5, K6
+	VMOVDQA32 Z6, K6, Z13
+	VPTESTNMD Z15, Z15, K6
+	VMOVDQA32 Z5, K6, Z13
+	VPCMPUD.BCST $0, raceMasks<>+12(SB), Z5, K6
+	VMOVDQA32 Z5, K6, Z13
+	KMOVW K5, R12
+	CMPB raceChunk_mixed(DX)(CX*1), $0
+	JNE mixed
+	CMPL R12, $0xffff
+	JNE part
+	VMOVD X13, raceChunk_r(DX)(CX*4)
+	JMP next
+part:
+	VPCMPUD $4, Z13, Z5, K6
+	KORTESTW K6, K6
+	JZ next
+	CMPW raceChunk_slot(DX)(CX*2), $0
+	JE fail
+	MOVB $1, raceChunk_mixed(DX)(CX*1)
+	MOVWLZX raceChunk_slot(DX)(CX*2), SI
+	DECQ SI
+	SHLQ $7, SI
+	ADDQ raceChunk_lines(DX), SI
+	VMOVDQU32 Z4, raceLine_w(SI)
+	VMOVDQU32 Z5, raceLine_r(SI)
+	VMOVDQU32 Z13, K5, raceLine_r(SI)
+	JMP next
+mixed:
+	MOVWLZX raceChunk_slot(DX)(CX*2), SI
+	DECQ SI
+	SHLQ $7, SI
+	ADDQ raceChunk_lines(DX), SI
+	VMOVDQU32 Z13, K5, raceLine_r(SI)
+	CMPL R12, $0xffff
+	JNE next
+	VMOVDQA32 Z13, Z5
+	VPBROADCASTD X4, Z1
+	VPBROADCASTD X5, Z2
+	VPCMPUD $4, Z1, Z4, K6
+	VPCMPUD $4, Z2, Z5, K7
+	KORTESTW K6, K7
+	JNZ next
+	MOVB $0, raceChunk_mixed(DX)(CX*1)
+	VMOVD X4, raceChunk_w(DX)(CX*4)
+	VMOVD X5, raceChunk_r(DX)(CX*4)
+next:
+	ORQ $63, AX
+	INCQ AX
+	CMPQ AX, BX
+	JLS line
+	XORL AX, AX
+	RET
+fail:
+	MOVL $1, AX
+	RET
+
+TEXT recordWrite<>(SB), NOSPLIT|NOFRAME, $0-0
+	MOVL wave_race+raceView_id(R10), R14
+line:
+	MOVQ AX, CX
+	SHRQ $14, CX
+	MOVQ site_chunks(R13), DX
+	MOVQ (DX)(CX*8), DX
+	TESTQ DX, DX
+	JZ fail
+	MOVL AX, CX
+	SHRL $2, CX
+	ANDL $15, CX
+	MOVL $0xffff, SI
+	SHLXL CX, SI, SI
+	MOVQ AX, R12
+	XORQ BX, R12
+	CMPQ R12, $64
+	JCC whole
+	MOVL BX, CX
+	SHRL $2, CX
+	NOTL CX
+	ANDL $15, CX
+	MOVL $0xffff, R12
+	SHRXL CX, R12, R12
+	ANDL R12, SI
+whole:
+	KMOVW SI, K5
+	MOVL AX, CX
+	SHRL $6, CX
+	ANDL $255, CX
+	CMPB raceChunk_mixed(DX)(CX*1), $0
+	JE alike
+	MOVWLZX raceChunk_slot(DX)(CX*2), SI
+	DECQ SI
+	SHLQ $7, SI
+	ADDQ raceChunk_lines(DX), SI
+	VMOVDQU32 raceLine_w(SI), Z4
+	VMOVDQU32 raceLine_r(SI), Z5
+	JMP after
+alike:
+	MOVL raceChunk_w(DX)(CX*4), SI
+	MOVL raceChunk_r(DX)(CX*4), R12
+	VPBROADCASTD SI, Z4
+	VPBROADCASTD R12, Z5
+	CMPL SI, R14
+	JNE after
+	TESTL R12, R12
+	JZ next
+	CMPL R12, R14
+	JE next
+after:
+	VPBROADCASTD R14, Z6
+	VPBROADCASTD wave_race+raceView_from(R10), Z7
+	VPBROADCASTD wave_race+raceView_n(R10), Z8
+	VPBROADCASTD site_others(R13), Z9
+	VPBROADCASTD raceMasks<>+0(SB), Z12
+	VPBROADCASTD raceMasks<>+4(SB), Z14
+	VPXORD Z6, Z4, Z11
+	VPXORD Z6, Z5, Z15
+	VPTESTMD Z4, Z4, K5, K6
+	VPTESTMD Z14, Z11, K6, K6
+	KORTESTW K6, K6
+	JZ writes
+	VPSLLD $2, Z4, Z10
+	VPSRLD $8, Z10, Z10
+	VPSUBD Z7, Z10, Z10
+	VPCMPUD $5, Z8, Z10, K6, K7
+	VPTESTMD Z9, Z9, K7, K7
+	KORTESTW K7, K7
+	JNZ fail
+	VPCMPUD $1, Z8, Z10, K6, K6
+	VPTESTNMD Z12, Z11, K6, K6
+	KORTESTW K6, K6
+	JNZ fail
+writes:
+	VPTESTMD Z5, Z5, K5, K6
+	VPTESTMD Z15, Z15, K6, K6
+	KORTESTW K6, K6
+	JZ reads
+	VPSLLD $2, Z5, Z10
+	VPSRLD $8, Z10, Z10
+	VPSUBD Z7, Z10, Z10
+	VPCMPUD $5, Z8, Z10, K6, K7
+	VPTESTMD Z9, Z9, K7, K7
+	KORTESTW K7, K7
+	JNZ fail
+	VPCMPUD $1, Z8, Z10, K6, K6
+	VPTESTNMD Z12, Z15, K6, K6
+	KORTESTW K6, K6
+	JNZ fail
+reads:
+	VMOVDQA32 Z6, Z13
+	KMOVW K5, R12
+	CMPB raceChunk_mixed(DX)(CX*1), $0
+	JNE mixed
+	CMPL R12, $0xffff
+	JNE part
+	VMOVD X13, raceChunk_w(DX)(CX*4)
+	JMP next
+part:
+	VPCMPUD $4, Z13, Z4, K6
+	KORTESTW K6, K6
+	JZ next
+	CMPW raceChunk_slot(DX)(CX*2), $0
+	JE fail
+	MOVB $1, raceChunk_mixed(DX)(CX*1)
+	MOVWLZX raceChunk_slot(DX)(CX*2), SI
+	DECQ SI
+	SHLQ $7, SI
+	ADDQ raceChunk_lines(DX), SI
+	VMOVDQU32 Z4, raceLine_w(SI)
+	VMOVDQU32 Z5, raceLine_r(SI)
+	VMOVDQU32 Z13, K5, raceLine_w(SI)
+	JMP next
+mixed:
+	MOVWLZX raceChunk_slot(DX)(CX*2), SI
+	DECQ SI
+	SHLQ $7, SI
+	ADDQ raceChunk_lines(DX), SI
+	VMOVDQU32 Z13, K5, raceLine_w(SI)
+	CMPL R12, $0xffff
+	JNE next
+	VMOVDQA32 Z13, Z4
+	VPBROADCASTD X4, Z1
+	VPBROADCASTD X5, Z2
+	VPCMPUD $4, Z1, Z4, K6
+	VPCMPUD $4, Z2, Z5, K7
+	KORTESTW K6, K7
+	JNZ next
+	MOVB $0, raceChunk_mixed(DX)(CX*1)
+	VMOVD X4, raceChunk_w(DX)(CX*4)
+	VMOVD X5, raceChunk_r(DX)(CX*4)
+next:
+	ORQ $63, AX
+	INCQ AX
+	CMPQ AX, BX
+	JLS line
+	XORL AX, AX
+	RET
+fail:
+	MOVL $1, AX
+	RET
+
+DATA run1<>+0(SB)/4, $0
+DATA run1<>+4(SB)/4, $4
+DATA run1<>+8(SB)/4, $8
+DATA run1<>+12(SB)/4, $12
+DATA run1<>+16(SB)/4, $16
+DATA run1<>+20(SB)/4, $20
+DATA run1<>+24(SB)/4, $24
+DATA run1<>+28(SB)/4, $28
+DATA run1<>+32(SB)/4, $32
+DATA run1<>+36(SB)/4, $36
+DATA run1<>+40(SB)/4, $40
+DATA run1<>+44(SB)/4, $44
+DATA run1<>+48(SB)/4, $48
+DATA run1<>+52(SB)/4, $52
+DATA run1<>+56(SB)/4, $56
+DATA run1<>+60(SB)/4, $60
+GLOBL run1<>(SB), RODATA|NOPTR, $64
+DATA run2<>+0(SB)/4, $0
+DATA run2<>+4(SB)/4, $8
+DATA run2<>+8(SB)/4, $16
+DATA run2<>+12(SB)/4, $24
+DATA run2<>+16(SB)/4, $32
+DATA run2<>+20(SB)/4, $40
+DATA run2<>+24(SB)/4, $48
+DATA run2<>+28(SB)/4, $56
+DATA run2<>+32(SB)/4, $64
+DATA run2<>+36(SB)/4, $72
+DATA run2<>+40(SB)/4, $80
+DATA run2<>+44(SB)/4, $88
+DATA run2<>+48(SB)/4, $96
+DATA run2<>+52(SB)/4, $104
+DATA run2<>+56(SB)/4, $112
+DATA run2<>+60(SB)/4, $120
+GLOBL run2<>(SB), RODATA|NOPTR, $64
+DATA run4<>+0(SB)/4, $0
+DATA run4<>+4(SB)/4, $16
+DATA run4<>+8(SB)/4, $32
+DATA run4<>+12(SB)/4, $48
+DATA run4<>+16(SB)/4, $64
+DATA run4<>+20(SB)/4, $80
+DATA run4<>+24(SB)/4, $96
+DATA run4<>+28(SB)/4, $112
+DATA run4<>+32(SB)/4, $128
+DATA run4<>+36(SB)/4, $144
+DATA run4<>+40(SB)/4, $160
+DATA run4<>+44(SB)/4, $176
+DATA run4<>+48(SB)/4, $192
+DATA run4<>+52(SB)/4, $208
+DATA run4<>+56(SB)/4, $224
+DATA run4<>+60(SB)/4, $240
+GLOBL run4<>(SB), RODATA|NOPTR, $64
+DATA raceMasks<>+0(SB)/4, $0x3f
+DATA raceMasks<>+4(SB)/4, $0x3fffffc0
+DATA raceMasks<>+8(SB)/4, $0x80000000
+DATA raceMasks<>+12(SB)/4, $0xffffffff
+GLOBL raceMasks<>(SB), RODATA|NOPTR, $16
+
 DATA codes<>+0(SB)/8, $end<>(SB)
 DATA codes<>+8(SB)/8, $movR64<>(SB)
 DATA codes<>+16(SB)/8, $movR32<>(SB)
@@ -19054,4 +26452,41 @@ DATA codes<>+4800(SB)/8, $sCmpGtU<>(SB)
 DATA codes<>+4808(SB)/8, $sCmpGeU<>(SB)
 DATA codes<>+4816(SB)/8, $sCmpLtU<>(SB)
 DATA codes<>+4824(SB)/8, $sCmpLeU<>(SB)
-GLOBL codes<>(SB), RODATA, $4832
+DATA codes<>+4832(SB)/8, $stop<>(SB)
+DATA codes<>+4840(SB)/8, $loadG164<>(SB)
+DATA codes<>+4848(SB)/8, $loadG132<>(SB)
+DATA codes<>+4856(SB)/8, $loadG264<>(SB)
+DATA codes<>+4864(SB)/8, $loadG232<>(SB)
+DATA codes<>+4872(SB)/8, $loadG464<>(SB)
+DATA codes<>+4880(SB)/8, $loadG432<>(SB)
+DATA codes<>+4888(SB)/8, $loadW164<>(SB)
+DATA codes<>+4896(SB)/8, $loadW132<>(SB)
+DATA codes<>+4904(SB)/8, $loadW264<>(SB)
+DATA codes<>+4912(SB)/8, $loadW232<>(SB)
+DATA codes<>+4920(SB)/8, $loadW464<>(SB)
+DATA codes<>+4928(SB)/8, $loadW432<>(SB)
+DATA codes<>+4936(SB)/8, $loadL164<>(SB)
+DATA codes<>+4944(SB)/8, $loadL132<>(SB)
+DATA codes<>+4952(SB)/8, $loadL264<>(SB)
+DATA codes<>+4960(SB)/8, $loadL232<>(SB)
+DATA codes<>+4968(SB)/8, $loadL464<>(SB)
+DATA codes<>+4976(SB)/8, $loadL432<>(SB)
+DATA codes<>+4984(SB)/8, $storeG164<>(SB)
+DATA codes<>+4992(SB)/8, $storeG132<>(SB)
+DATA codes<>+5000(SB)/8, $storeG264<>(SB)
+DATA codes<>+5008(SB)/8, $storeG232<>(SB)
+DATA codes<>+5016(SB)/8, $storeG464<>(SB)
+DATA codes<>+5024(SB)/8, $storeG432<>(SB)
+DATA codes<>+5032(SB)/8, $storeW164<>(SB)
+DATA codes<>+5040(SB)/8, $storeW132<>(SB)
+DATA codes<>+5048(SB)/8, $storeW264<>(SB)
+DATA codes<>+5056(SB)/8, $storeW232<>(SB)
+DATA codes<>+5064(SB)/8, $storeW464<>(SB)
+DATA codes<>+5072(SB)/8, $storeW432<>(SB)
+DATA codes<>+5080(SB)/8, $storeL164<>(SB)
+DATA codes<>+5088(SB)/8, $storeL132<>(SB)
+DATA codes<>+5096(SB)/8, $storeL264<>(SB)
+DATA codes<>+5104(SB)/8, $storeL232<>(SB)
+DATA codes<>+5112(SB)/8, $storeL464<>(SB)
+DATA codes<>+5120(SB)/8, $storeL432<>(SB)
+GLOBL codes<>(SB), RODATA, $5128

@@ -48,6 +48,9 @@ type wave struct {
 	todo    uint64
 	maskOf  uint64
 	maskRow lanes
+	sites   *site    // of the unit
+	mem     memCount // since the last call of count
+	race    raceView // with checks: that of memory that work-groups share
 
 	mode arith.Mode
 	arch isa.Arch

@@ -489,6 +489,10 @@ TEXT putMask<>(SB), NOSPLIT|NOFRAME, $0-0
 		}
 	}
 	codes = append(codes, w.scalars()...)
+	codes = append(codes, "leave") // onlyGo
+	for range memoryForms() {
+		codes = append(codes, "leave", "leave")
+	}
 	w.table(codes)
 	var eight bytes.Buffer
 	for i, k := range w.constants {
