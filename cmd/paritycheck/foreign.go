@@ -26,15 +26,15 @@ import (
 // foreignOptions are those of inputs and judge: one case, and a file of
 // tensors.
 type foreignOptions struct {
-	sel    runner.Selection
-	seed   uint64
-	path   string // of the tensors
-	tensor string // judge: the one that is the output; "" is the only one
-	name   string // judge: what computed it
-	half   string // judge: how it computes on f16 and bf16
-	format string
-	color  string
-	strict bool
+	sel      runner.Selection
+	seed     uint64
+	path     string      // of the tensors
+	tensor   string      // judge: the one that is the output; "" is the only one
+	name     string      // judge: what computed it
+	declared declaration // judge: how it computes
+	format   string
+	color    string
+	strict   bool
 
 	recording string // judge: in place of path
 	seeded    bool   // seed was given
@@ -74,7 +74,9 @@ How far from the truth an f16 or bf16 result may be depends on the program's
 arithmetic, which no output shows. By default every step may be rounded to
 the type, as in candle's kernels; of a program that computes in float and
 rounds once, at the store, --half float says so, and the bound is narrower:
-it takes a store that truncates for what it is.
+it takes a store that truncates for what it is. Likewise sums: any order of
+additions is right, and what only one chain of them explains is a warning; of
+a program whose sums are shared by so many lanes --lanes says so.
 
 To hold a target of this machine against a recording: paritycheck run --vs
 rec:FILE.`,
@@ -97,7 +99,7 @@ rec:FILE.`,
 	f.StringVar(&opts.path, "output", "", "the `file` that holds the output")
 	f.StringVar(&opts.tensor, "tensor", "", "the `name` of the output in the file; by default its only tensor")
 	f.StringVar(&opts.name, "name", "foreign", "what computed the output, for the report")
-	addEnum(cmd, &opts.half, "half", ops.InSteps.String(), "`arithmetic` on f16 and bf16: steps rounds each to the type, float once at the store", ops.Arithmetics[:]...)
+	opts.declared.add(cmd, "the program")
 	f.StringVar(&opts.format, "format", string(report.Table), "`format` of the report, as of run")
 	f.StringVar(&opts.color, "color", "auto", "colour: auto, always or never")
 	f.BoolVar(&opts.strict, "strict", false, "let warnings fail")
@@ -164,6 +166,9 @@ func doInputs(opts foreignOptions) error {
 }
 
 func doJudge(out io.Writer, opts foreignOptions) error {
+	if err := opts.declared.check(); err != nil {
+		return err
+	}
 	switch {
 	case opts.recording != "" && opts.path != "":
 		return errors.New("judge takes a recording or --output FILE, not both")
@@ -180,7 +185,7 @@ func doJudge(out io.Writer, opts foreignOptions) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", opts.path, err)
 	}
-	result, err := runner.JudgeOutput(c, opts.seed, opts.name, ops.Arithmetic(slices.Index(ops.Arithmetics[:], opts.half)), got)
+	result, err := runner.JudgeOutput(c, opts.seed, opts.name, opts.declared.arithmetic(), got)
 	if err != nil {
 		return fmt.Errorf("%s: %w", opts.path, err)
 	}

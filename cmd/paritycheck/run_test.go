@@ -345,7 +345,7 @@ func TestRunFlags(t *testing.T) {
 		}
 		return got
 	}
-	def := runOptions{seed: 1, repeat: 2, timeout: 5 * time.Minute, rendering: rendering{format: "table", color: "auto"}, holding: holding{growth: 0.05}, emulation: emulation{transcendental: "cr"}, user: userCode{half: "steps"}}
+	def := runOptions{seed: 1, repeat: 2, timeout: 5 * time.Minute, rendering: rendering{format: "table", color: "auto"}, holding: holding{growth: 0.05}, emulation: emulation{transcendental: "cr"}, user: userCode{declared: declaration{half: "steps", lanes: 1}}}
 	check := func(want runOptions, args ...string) {
 		t.Helper()
 		got := parse(args...)

@@ -18,8 +18,36 @@ import (
 type userCode struct {
 	hip, hipObject, cuda, cudaObject []string
 	include, define                  []string
-	half                             string
+	declared                         declaration
 }
+
+// A declaration is what flags say of how kernels compute.
+type declaration struct {
+	half  string
+	lanes int
+}
+
+// add adds the flags to cmd; of says whose kernels they are about.
+func (d *declaration) add(cmd *cobra.Command, of string) {
+	addEnum(cmd, &d.half, "half", ops.InSteps.String(), "`arithmetic` of "+of+" on f16 and bf16: steps rounds each to the type, float once at the store", ops.Halves[:]...)
+	cmd.Flags().IntVar(&d.lanes, "lanes", 1, "at least `n` lanes of "+of+" share each sum, such as 32; 1 is any order of additions")
+}
+
+// arithmetic is what is declared; before flags are parsed, nothing.
+func (d *declaration) arithmetic() ops.Arithmetic {
+	return ops.Arithmetic{Half: ops.Half(max(0, slices.Index(ops.Halves[:], d.half))), Lanes: d.lanes}
+}
+
+// check reports flags that make no sense.
+func (d *declaration) check() error {
+	if d.lanes < 1 || d.lanes > 1024 {
+		return fmt.Errorf("--lanes must be from 1 to 1024, not %d", d.lanes)
+	}
+	return nil
+}
+
+// given reports whether anything is declared.
+func (d *declaration) given() bool { return d.lanes > 1 || d.arithmetic().Half != ops.InSteps }
 
 // add adds the flags to cmd.
 func (u *userCode) add(cmd *cobra.Command) {
@@ -30,12 +58,7 @@ func (u *userCode) add(cmd *cobra.Command) {
 	f.StringArrayVar(&u.cudaObject, "cuda-object", nil, "run the CUDA kernels of `file`, PTX, a cubin or a fat binary, in place of ours")
 	f.StringArrayVarP(&u.include, "include", "I", nil, "`folder` of headers for --hip and --cuda")
 	f.StringArrayVarP(&u.define, "define", "D", nil, "`macro` for --hip and --cuda, NAME or NAME=VALUE")
-	addEnum(cmd, &u.half, "half", ops.InSteps.String(), "`arithmetic` of these files on f16 and bf16: steps rounds each to the type, float once at the store", ops.Arithmetics[:]...)
-}
-
-// arithmetic is what --half says; before flags are parsed, InSteps.
-func (u *userCode) arithmetic() ops.Arithmetic {
-	return ops.Arithmetic(max(0, slices.Index(ops.Arithmetics[:], u.half)))
+	u.declared.add(cmd, "these files")
 }
 
 // files lists what was given.
@@ -47,7 +70,7 @@ func (u *userCode) files() []target.UserCode {
 		compile bool
 	}{{u.cuda, runner.CUDA, true}, {u.cudaObject, runner.CUDA, false}, {u.hip, runner.HIP, true}, {u.hipObject, runner.HIP, false}} {
 		for _, p := range x.paths {
-			list = append(list, target.UserCode{Side: x.side, Path: p, Compile: x.compile, Include: u.include, Define: u.define, Half: u.arithmetic()})
+			list = append(list, target.UserCode{Side: x.side, Path: p, Compile: x.compile, Include: u.include, Define: u.define, Arithmetic: u.declared.arithmetic()})
 		}
 	}
 	return list
@@ -58,8 +81,11 @@ func (u *userCode) files() []target.UserCode {
 // file there.
 func userTargets(ctx context.Context, u userCode, names []string, topts target.Options) (targets []runner.Target, left []string, err error) {
 	files := u.files()
-	if len(files) == 0 && u.arithmetic() != ops.InSteps {
-		return nil, nil, fmt.Errorf("--half says how the files of --hip, --cuda and their objects compute, and none is given")
+	if err := u.declared.check(); err != nil {
+		return nil, nil, err
+	}
+	if len(files) == 0 && u.declared.given() {
+		return nil, nil, fmt.Errorf("--half and --lanes say how the files of --hip, --cuda and their objects compute, and none is given")
 	}
 	if len(files) == 0 && len(u.include)+len(u.define) > 0 {
 		return nil, nil, fmt.Errorf("-I and -D are for the sources of --hip and --cuda, and none is given")

@@ -37,6 +37,8 @@ func TestHIPObject(t *testing.T) {
 		{"run --hip-object PORT --hip-object PORT --op rope_i", exitError, []string{"files must have different names"}},
 		{"run --op rope_i -D X=1", exitError, []string{"none is given"}},
 		{"run --op rope_i --half float", exitError, []string{"--half", "none is given"}},
+		{"run --op softmax --lanes 32", exitError, []string{"--lanes", "none is given"}},
+		{"run --op softmax --lanes 0", exitError, []string{"--lanes must be from 1 to 1024, not 0"}},
 		{"run --hip-object /no/such --op rope_i", exitError, []string{"reading /no/such: no such file"}},
 		{"bench rope_i --dtype f16 --hip-object PORT --size small", exitOK, []string{"hip[port.hsaco]@gfx1030", "no time: interpreted"}},
 	} {

@@ -24,6 +24,13 @@ type Expected struct {
 	// within both, so that a zero Hard, or none, asks for just that.
 	Hard, Likely []float64
 
+	// Shared is what Hard would be of a kernel that shares each sum of Terms
+	// terms out among the lanes of its launch, where Hard allows any order
+	// of additions, one chain included. Exceeding it is a warning. It is nil
+	// where Hard is that already, or nothing is summed.
+	Shared []float64
+	Terms  int
+
 	// Allow widens the classes accepted beside the truth's own, where the
 	// kernels' documented arithmetic leaves the choice open (overflow to
 	// infinity within the bound needs no entry).

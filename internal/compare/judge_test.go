@@ -650,3 +650,32 @@ func TestJudgeComputed(t *testing.T) {
 		t.Errorf("got %s, %s, %v, want %s, %s and a note", j.Status, j.Verdict, j.Warnings, plain.Status, plain.Verdict)
 	}
 }
+
+// A single element past the bound of shared sums is a warning with its
+// reason, though it is within the hard bound; one past that is a fault.
+func TestJudgeOneChain(t *testing.T) {
+	e := &Expected{DType: tensor.F32, Value: make([]float64, 1000), Hard: make([]float64, 1000), Shared: make([]float64, 1000), Terms: 512}
+	got := tensor.New(tensor.F32, 1000)
+	for i := range e.Value {
+		e.Value[i], e.Hard[i], e.Shared[i] = float64(i+1), 8, 1
+		got.SetFloat(i, float64(i+1))
+	}
+	for _, c := range []struct {
+		off  float64
+		want Verdict
+	}{{1, WithinBound}, {2, Worse}, {8, Worse}, {9, Mismatch}} {
+		got.SetFloat(500, 501+c.off)
+		j, err := Judge(e, got, nil, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		warned := slices.ContainsFunc(j.Warnings, func(w Warning) bool { return w.Code == "one_chain" && strings.Contains(w.Text, "1 of 1000") && strings.Contains(w.Text, "512 terms") })
+		if j.Verdict != c.want || warned != (c.want == Worse) {
+			t.Errorf("off by %v: %s, %v; want %s", c.off, j.Verdict, j.Warnings, c.want)
+		}
+	}
+	e.Shared = e.Shared[:3]
+	if _, err := Judge(e, got, nil, Options{}); err == nil {
+		t.Error("a short bound of shared sums is no error")
+	}
+}

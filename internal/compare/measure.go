@@ -30,7 +30,11 @@ func Measure(e *Expected, got *tensor.Tensor) (Diff, error) {
 type measured struct {
 	Diff
 	wrong []bool // nil where there is no mismatch
-	stats stats
+	// Elements that are within the bound but over that of shared sums, and
+	// how far the worst is over it.
+	chained      int
+	chainedShare float64
+	stats        stats
 }
 
 // stats are sums over the elements whose error is finite, in ulp where
@@ -118,6 +122,7 @@ func measure(e *Expected, got *tensor.Tensor) (*measured, error) {
 		nFinite               int
 		maxULP, maxAbs, share float64
 		likely, worstShare    float64
+		chained               float64
 	)
 	d.N = n
 	d.Hist = make([]int, len(HistEdges)+1)
@@ -161,9 +166,15 @@ func measure(e *Expected, got *tensor.Tensor) (*measured, error) {
 				out.wrong = make([]bool, n)
 			}
 			out.wrong[i] = true
-		} else if r.likely > 1 {
-			d.Unlikely++
+		} else {
+			if r.likely > 1 {
+				d.Unlikely++
+			}
+			if r.shared > 1 {
+				out.chained++
+			}
 		}
+		chained = max(chained, r.shared)
 		share = max(share, r.share)
 		likely = max(likely, r.likely)
 		shares = append(shares, r.share)
@@ -225,6 +236,7 @@ func measure(e *Expected, got *tensor.Tensor) (*measured, error) {
 		}
 	}
 	d.Share, d.ShareLikely = Num(share), Num(likely)
+	out.chainedShare = chained
 	d.MaxULP, d.MaxAbs = Num(maxULP), Num(maxAbs)
 	if nFinite > 0 {
 		f := float64(nFinite)
@@ -270,6 +282,7 @@ func (e *Expected) check() error {
 		{"tail", len(e.Tail), e.Tail != nil},
 		{"hard bound", len(e.Hard), e.Hard != nil},
 		{"likely bound", len(e.Likely), e.Likely != nil},
+		{"bound of shared sums", len(e.Shared), e.Shared != nil},
 		{"mark", len(e.Mark), e.Mark != nil},
 		{"allowed classes", len(e.Allow), e.Allow != nil},
 	} {
@@ -294,6 +307,11 @@ func (e *Expected) check() error {
 	for i, b := range e.Likely {
 		if !(b >= 0) && e.ordinary(i) {
 			return fmt.Errorf("likely bound of element %d must not be %v", i, b)
+		}
+	}
+	for i, b := range e.Shared {
+		if !(b >= 0) && e.ordinary(i) {
+			return fmt.Errorf("bound of shared sums of element %d must not be %v", i, b)
 		}
 	}
 	for i, t := range e.Tail {

@@ -47,6 +47,7 @@ type reading struct {
 	limit  float64 // hard bound
 	share  float64 // |err| over limit
 	likely float64 // |err| over the likely bound
+	shared float64 // |err| over the bound of shared sums
 
 	finite   bool // both sides are finite
 	nearest  bool // got is the truth correctly rounded
@@ -153,13 +154,19 @@ func (m *meter) shares(r *reading, i int) {
 			}
 		}
 	}
-	if m.e.Likely == nil || r.nearest || math.IsInf(r.likely, 0) {
+	if r.nearest || math.IsInf(r.likely, 0) {
 		return
 	}
-	r.likely = math.Inf(1)
-	if l := m.e.Likely[i]; l != 0 {
-		r.likely = ratio(abs, l)
+	over := func(bounds []float64) float64 {
+		switch {
+		case bounds == nil:
+			return 0
+		case bounds[i] == 0:
+			return math.Inf(1)
+		}
+		return ratio(abs, bounds[i])
 	}
+	r.likely, r.shared = over(m.e.Likely), over(m.e.Shared)
 }
 
 // ratio returns a/b for positive a and b: never NaN, never 0, and more

@@ -35,8 +35,8 @@ const (
 // worse lists in what b is worse than a by more than chance; nothing is
 // within the meaning of the tests unless both are within the bound. With
 // a nil only what needs no counterpart is tested: the share of elements
-// not correctly rounded, elements over the likely bound, and the bias
-// that a truncating store leaves in a half type.
+// not correctly rounded, elements over the likely bound or over that of
+// shared sums, and the bias that a truncating store leaves in a half type.
 func worse(e *Expected, b, a *measured, name, other string) []Warning {
 	var out []Warning
 	add := func(code, format string, args ...any) {
@@ -49,6 +49,9 @@ func worse(e *Expected, b, a *measured, name, other string) []Warning {
 	}
 	if unlikely(b) && !unlikely(a) {
 		add("unlikely_often", "%d of %s's %d elements exceed the likely bound", b.Unlikely, name, b.N)
+	}
+	if b.chained > 0 {
+		add("one_chain", "%s's error in %d of %d elements is one that only a sum in one chain explains, of %d terms: lanes that share it give at most 1/%.3g of the worst", name, b.chained, b.N, e.Terms, b.chainedShare)
 	}
 	s, ulp := &b.stats, b.stats.ulp()
 	if s.samples() < fewestSamples {

@@ -182,7 +182,7 @@ func executed(ctx context.Context, opts *Options, arch isa.Arch, object []byte, 
 	watched.Open = func(arch string, _ func(uint64)) (gpu.Device, error) {
 		return opts.Open(arch, func(pc uint64) { reached.Store(pc, true) })
 	}
-	good, err := launch(ctx, &watched, arch.String(), object, ops.InFloat, cases)
+	good, err := launch(ctx, &watched, arch.String(), object, ops.Bundled(), cases)
 	if err != nil {
 		return nil, nil, nil, seen, err
 	}
@@ -247,7 +247,7 @@ func Instructions(ctx context.Context, o *ops.Op, v ops.Variant, image func(arch
 				Op: o.Name, Family: o.Family, Kernel: kernel, Target: "hip@" + name, Kind: e.kind,
 				Name: fmt.Sprintf("%s -> %s", e.was.String(), e.is), At: fmt.Sprintf("0x%x", e.offset),
 			}
-			results, err := launch(ctx, &opts, name, bad, ops.InFloat, cases)
+			results, err := launch(ctx, &opts, name, bad, ops.Bundled(), cases)
 			if err != nil {
 				return m, err
 			}

@@ -224,11 +224,15 @@ func remember(cases []ops.Case) []ops.Case {
 		problem      *ops.Problem
 		want         *compare.Expected
 	}
-	all := map[string]*made{}
+	type of struct {
+		name string
+		how  ops.Arithmetic
+	}
+	all := map[of]*made{}
 	find := func(c *ops.Case, how ops.Arithmetic) *made {
 		mu.Lock()
 		defer mu.Unlock()
-		key := c.Name() + " " + how.String()
+		key := of{c.Name(), how}
 		m := all[key]
 		if m == nil {
 			m = &made{}
@@ -238,7 +242,7 @@ func remember(cases []ops.Case) []ops.Case {
 	}
 	bind, expect := o.Bind, o.Expect
 	o.Bind = func(c *ops.Case, r *ops.Rand) *ops.Problem {
-		m := find(c, 0)
+		m := find(c, ops.Arithmetic{})
 		m.bind.Do(func() { m.problem = bind(c, r) })
 		p := *m.problem
 		p.Case = c // which names the kernel to launch

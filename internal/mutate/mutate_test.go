@@ -98,7 +98,7 @@ func TestExecuted(t *testing.T) {
 		}
 	}
 	plant := func(image []byte) []runner.Result {
-		results, err := launch(t.Context(), &opts, "gfx1030", image, ops.InFloat, cases)
+		results, err := launch(t.Context(), &opts, "gfx1030", image, ops.Bundled(), cases)
 		if err != nil {
 			t.Fatal(err)
 		}

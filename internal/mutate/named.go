@@ -17,13 +17,15 @@ const (
 	named = "named"
 	twin  = "twin"  // the corrected kernel that stands beside named faults
 	steps = "steps" // begins the name of a twin that rounds f16 and bf16 in every step
+	chain = "chain" // begins the name of a twin that adds up in one chain
 )
 
 // A Fault is a kernel with one mistake, or a twin without any. Its symbol
 // is that of the op's kernel, two underscores and the fault's name, as in
-// softmax_f32__no_max; a twin's name begins with "twin", or with "steps" where
-// it rounds f16 and bf16 in every step, as candle's kernels do. All others
-// compute these in float and round once. A name that ends
+// softmax_f32__no_max; a twin's name begins with "twin", with "steps" where
+// it rounds f16 and bf16 in every step, as candle's kernels do, or with "chain"
+// where one thread adds up what the lanes of the bundled kernels share. The
+// arithmetic of all others is that of the bundled kernels. A name that ends
 // in _w32 or _w64 is a mistake in waves of so many lanes alone: in those
 // of the other size the kernel is right, and counts as a twin.
 type Fault struct {
@@ -47,15 +49,19 @@ func (f Fault) Twin(lanes int) bool {
 // Honest reports whether f is right everywhere: the twin of a fault, or a
 // variant that does right by other means.
 func (f Fault) Honest() bool {
-	return strings.HasPrefix(f.Name, twin) || strings.HasPrefix(f.Name, steps)
+	return strings.HasPrefix(f.Name, twin) || strings.HasPrefix(f.Name, steps) || strings.HasPrefix(f.Name, chain)
 }
 
 // arithmetic is what f's source declares by its name.
 func (f Fault) arithmetic() ops.Arithmetic {
-	if strings.HasPrefix(f.Name, steps) {
-		return ops.InSteps
+	a := ops.Bundled()
+	switch {
+	case strings.HasPrefix(f.Name, steps):
+		a.Half = ops.InSteps
+	case strings.HasPrefix(f.Name, chain):
+		a.Lanes = 0
 	}
-	return ops.InFloat
+	return a
 }
 
 // Faults finds the op and the variant of each symbol. A symbol that

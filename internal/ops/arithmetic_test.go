@@ -10,7 +10,7 @@ import (
 
 // halved runs f for every op with a bound in every half type, with what is
 // expected of its cases.
-func halved(t *testing.T, how Arithmetic, f func(o *Op, v Variant, expected []*compare.Expected)) {
+func halved(t *testing.T, how Half, f func(o *Op, v Variant, expected []*compare.Expected)) {
 	t.Helper()
 	ops := 0
 	for _, o := range All() {
@@ -21,7 +21,7 @@ func halved(t *testing.T, how Arithmetic, f func(o *Op, v Variant, expected []*c
 			var list []*compare.Expected
 			for _, c := range o.Cases(v, Fast) {
 				p := o.Bind(&c, NewRand(1, c.Name()))
-				p.Arithmetic = how
+				p.Arithmetic.Half = how
 				if e := o.Expect(p); e.Exact == nil && isHalf(e.DType) {
 					list = append(list, e)
 				}
@@ -81,7 +81,7 @@ func TestStepsHaveTheWiderBound(t *testing.T) {
 			for _, c := range o.Cases(v, Fast) {
 				p := o.Bind(&c, NewRand(1, c.Name()))
 				steps := o.Expect(p)
-				p.Arithmetic = InFloat
+				p.Arithmetic.Half = InFloat
 				once := o.Expect(p)
 				for i := range steps.Hard {
 					if !(once.Hard[i] <= steps.Hard[i]*(1+1e-3)+2*steps.DType.MinSubnormal()) {
@@ -111,10 +111,10 @@ func TestInFloatProductsStayInRange(t *testing.T) {
 	x.SetFloat(1, 1)
 	p.Arg("mul").Float, p.Arg("add").Float = 4, -65504
 	for _, k := range []struct {
-		how  Arithmetic
+		how  Half
 		want compare.Status
 	}{{InSteps, compare.Pass}, {InFloat, compare.Fail}} {
-		p.Arithmetic = k.how
+		p.Arithmetic.Half = k.how
 		e := o.Expect(p)
 		got := tensor.FromFloats(tensor.F16, []float64{math.Inf(1), -65500}, 2)
 		j, err := compare.Judge(e, got, nil, compare.Options{})

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/paritycheck/paritycheck/internal/compare"
@@ -28,8 +29,11 @@ type emulation struct {
 	run  func(p *Problem) *tensor.Tensor
 	// only says which cases the emulation is right, or wrong, of; nil is
 	// all.
-	only func(c *Case) bool
-}
+	only func(c *Case) bool}
+
+// oneLane is in the names of emulations that add a row up in one lane: they may
+// be less accurate than lanes that share a sum, and no more than that.
+const oneLane = "one lane"
 
 // judged judges an output alone, as the runner does.
 func judged(t *testing.T, p *Problem, e *compare.Expected, out *tensor.Tensor) compare.Judgement {
@@ -70,7 +74,8 @@ func honest(t *testing.T, o *Op, level Level, limit int, list []emulation) {
 				}
 				j := judged(t, p, e, em.run(p))
 				ill := j.Verdict == compare.IllCond && len(j.Flags) <= 1
-				if j.Status != compare.Pass && !ill {
+				worse := strings.Contains(em.name, oneLane) && j.Verdict == compare.Worse && len(j.Flags) == 0
+				if j.Status != compare.Pass && !ill && !worse {
 					t.Errorf("%s: %s is %s, want pass: share %.3g, %v %v", c.Name(), em.name, j.Verdict, float64(j.Accuracy.Share), j.Warnings, j.Hints)
 				}
 				k := em.name + " " + v.String()
@@ -175,9 +180,6 @@ func pairwise(xs []float64, r rounding) float64 {
 	return r(pairwise(xs[:len(xs)/2], r) + pairwise(xs[len(xs)/2:], r))
 }
 
-// short limits an emulation that adds in one lane to rows of a few groups
-// of 32: the bounds take it that 32 lanes are busy.
-func short(c *Case) bool { return c.Dim("n") <= 65 }
 
 // chunked gives each of 32 lanes a run of neighbours.
 func chunked(xs []float64, r rounding) float64 {
@@ -250,10 +252,10 @@ func truncate(d tensor.DType, x float64) float64 {
 
 // goldenInputs are SHA-256 hashes of all that the fast cases bind.
 var goldenInputs = map[string]string{
-	"rms_norm":    "95d1afed24706573bcc73ef09c2cf66ecac6bcd5eebf740956bb46082304eba0",
-	"layer_norm":  "dee01d202c0f1a568f644a4c92e1e0898b5b743fcf1736ff81da38ebf4b5a84d",
-	"softmax":     "d0ecb5670cc9070748ba4c90387ce0739c36794e2f36dcdb309c2538fdefc3e3",
-	"fast_sum":    "ac1962457dcdad57027eabcc9abea7b3b20001c325759e051546fbe4a76ff851",
+	"rms_norm":    "06b20f164214ecfd827fb2a909342e5434770bb8e7301a6b56edbf826d1f158f",
+	"layer_norm":  "7a0a8e723786cc61d19a3f7b3c86881b9fd9e5a5cc0212cdea866f3b87982b52",
+	"softmax":     "c263d4400ee56042e982e2bef531f863080ef62e2e0317393dee5978a9e5bfce",
+	"fast_sum":    "52c4631ffff39af360788128547e78d611aa01aae0ebece39a1f72997e881e0c",
 	"fast_min":    "3a8485d914273d2d4bcb2d37fa502f1a0cc2d0a1c5b5728e2fb3a0cc43d7508b",
 	"fast_max":    "58c2d6ddf756a8390f5deddd68b2823c85a47e3b2d3a4c925eb5be09d716fc06",
 	"fast_argmin": "0c30716e639f2e49cdcb9b14efd7cd6c0b977e6cf12a6e78128fc3794b597002",

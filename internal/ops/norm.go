@@ -18,11 +18,11 @@ func normOps() []*Op {
 			Summary: "rows divided by the root of their mean square",
 			Formula: `y = x / sqrt(mean(x^2) + eps) * alpha, of each row; alpha, where it is not null, has one value a column
 x is read as float and all is done in float, in every type: float accuracy in a double kernel`,
-			Bound: `|y-t| <= |t|*(0.5*gamma(h+2,u) + 5u + 3u) + rnd
-u = 2^-24 in every type. h = ceil(n/32)+10: additions on the longest path of the sum of n squares, in any
-order that keeps 32 lanes busy; half of its relative error enters through the root. 5u: rsqrtf of 2.5 ulp.
-3u: the division by n, eps and the products. f64: 3u more for reading x and alpha as float.
-rnd: half a unit of the last place of f16 or bf16, for the store. Likely: min(h, 8.4*sqrt(h)) for h.
+			Bound: `|y-t| <= |t|*(0.5*(A+2u) + 5u + 3u) + rnd
+u = 2^-24 in every type. A is of the sum of n squares, below; 2u: the squares and the division by n. Half of it
+enters through the root. 5u: rsqrtf of 2.5 ulp. 3u: eps and the products. f64: 3u more for reading x and alpha
+as float. rnd: half a unit of the last place of f16 or bf16, for the store.
+` + additionsText + `
 Rows whose squares leave float's range are not judged. (numerics.md 4.1, 4.2)`,
 			Params: []Param{
 				{In, T, "src"}, {Out, T, "dst"}, {In, T, "alpha"},
@@ -36,11 +36,14 @@ Rows whose squares leave float's range are not judged. (numerics.md 4.1, 4.2)`,
 alpha and beta, each where it is not null, have one value a column
 x is read as float and all is done in float, in every type: float accuracy in a double kernel`,
 			Bound: `|y-t| <= |alpha|*(rhi*(Em+u*|x-mu|) + |x-mu|*(dr + 5u*r) + 2u*|x-mu|*r) + u*(|t|+|beta|) + rnd
-Em = (h+1)*u*mean|x|, Ev = gamma(h+1,u)*mean(x^2) + 2|mu|*Em + Em^2 + u*var, w = var+eps,
-r = 1/sqrt(w), rhi = 1/sqrt(w-Ev), dr = the larger of rhi-r and r-1/sqrt(w+Ev); u, h, 5u and rnd as in rms_norm.
+Em = (A1+u)*mean|x|, Ev = (A2+u)*mean(x^2) + 2|mu|*Em + Em^2 + u*var, w = var+eps,
+r = 1/sqrt(w), rhi = 1/sqrt(w-Ev), dr = the larger of rhi-r and r-1/sqrt(w+Ev); u, 5u and rnd as in rms_norm.
+A1 and A2 are A, below, of the sums of x and of x^2.
 f64: u|x| more for reading x as float, likewise alpha and beta. This allows the variance as
-mean(x^2)-mean^2, which candle takes: it cancels where the mean is large. Rows with Ev >= w/10 are
-ill-conditioned: a right kernel may give anything there, and they are not judged. (numerics.md 4.3)`,
+mean(x^2)-mean^2, which candle takes: it cancels where the mean is large. Rows with Ev >= w/10 for L = 32 are
+ill-conditioned: a right kernel may give anything there, and they are not judged.
+` + additionsText + `
+(numerics.md 4.3)`,
 			Params: []Param{
 				{In, T, "src"}, {Out, T, "dst"}, {In, T, "alpha"}, {In, T, "beta"},
 				{Scalar, Int, "n_cols"}, {Scalar, Int, "block_size"}, {Scalar, F32, "eps"},
@@ -54,7 +57,7 @@ func normOp(o *Op) *Op {
 		tuneRows(q, int(q.Arg("n_cols").Int), 4)
 		q.Arg("block_size").Int = int64(q.Block.X)
 	}
-	o.Family, o.Module, o.Parity = "norm", "reduce", E2
+	o.Family, o.Module, o.Parity, o.Sums = "norm", "reduce", E2, true
 	o.Variants = floats()
 	o.Cases = func(v Variant, level Level) []Case { return normCases(o, v, level) }
 	o.Bind, o.Expect, o.Trace = bindNorm, expectNorm, traceNorm
@@ -77,6 +80,12 @@ func normOp(o *Op) *Op {
 	}
 	return o
 }
+
+// combs is the number of rows of the class "comb": in row r every element
+// whose column is r modulo combs is larger than the others, so that whichever
+// is left out of a sum, some sum shows it though a chain of additions may
+// lose as much as one of the others.
+const combs = 16
 
 // A normPick is a case by its sizes and class; gain is 1 for alpha, 2 for
 // beta and 3 for both.
@@ -110,6 +119,14 @@ func normCases(o *Op, v Variant, level Level) []Case {
 		{3, 65, 0, "tinyeps"}, // and is another
 		{5, 65, 3, "outlier"},
 		{1, 1025, 0, "outlier"}, // in the last column
+		// Squares that one after the other are added to a large one, and
+		// rounded alike: what one chain loses.
+		{2, 512, 3, "outlier"},
+		{2, 1024, 1, "outlier"},
+		{2, 4096, 0, "outlier"},
+		// Each column counts in one row, by more than a chain may lose.
+		{combs, 512, 1, "comb"},
+		{combs, 4096, 0, "comb"},
 		{5, 64, 3, "constant"},
 		{5, 65, 1, "special"},
 		{3, 33, 3, "zeros"},
@@ -244,6 +261,13 @@ func normRows(d tensor.DType, r *Rand, class string, rows, n int) *tensor.Tensor
 	case "constant":
 		// Small, so that the rounding of the mean square stays far below eps.
 		return generate(d, shape, func(i int) float64 { return 0.03125 * float64(i/n+1) })
+	case "comb":
+		return generate(d, shape, func(i int) float64 {
+			if i%n%combs == i/n%combs {
+				return 16 * (1 + r.Float64())
+			}
+			return r.Normal()
+		})
 	case "outlier":
 		// One element that makes up nearly all of its row, at both ends, at
 		// the edges of groups of 32 and of 64, and in between.
@@ -314,7 +338,13 @@ func expectNorm(p *Problem) *compare.Expected {
 	if dt == tensor.F64 {
 		e.Computed = tensor.F32
 	}
-	g := &normGauge{dt: dt, n: n, eps: float64(float32(p.Arg("eps").Float)), layer: c.Op.Name == "layer_norm"}
+	g := &normGauge{
+		dt: dt, n: n, lanes: p.Arithmetic.Lanes,
+		eps: float64(float32(p.Arg("eps").Float)), layer: c.Op.Name == "layer_norm",
+	}
+	if g.lanes < 2 {
+		chains(e, n)
+	}
 	if g.layer {
 		g.beta = p.Arg("beta").Buf
 	}
@@ -367,6 +397,7 @@ func mark(e *compare.Expected, at, n int) {
 type normGauge struct {
 	dt          tensor.DType
 	n           int
+	lanes       int // that share a sum
 	eps         float64
 	layer       bool
 	alpha, beta *tensor.Tensor // may be nil
@@ -394,7 +425,7 @@ func (g *normGauge) gain(col int) (alpha, beta float64) {
 
 // put stores the truth of element i and its bounds from what the
 // arithmetic before the store may be off.
-func (g *normGauge) put(e *compare.Expected, i int, y, hard, likely float64) {
+func (g *normGauge) put(e *compare.Expected, i int, y, hard, shared, likely float64) {
 	end := func(b float64) float64 {
 		if g.dt.Precision() <= 11 {
 			return b + store(g.dt, y, b)
@@ -402,62 +433,82 @@ func (g *normGauge) put(e *compare.Expected, i int, y, hard, likely float64) {
 		return b + 2*tensor.F32.MinSubnormal() // float products below its range
 	}
 	e.Value[i], e.Hard[i], e.Likely[i] = y, end(hard), end(likely)
+	if e.Shared != nil {
+		e.Shared[i] = end(shared)
+	}
 }
 
 func (g *normGauge) rmsNorm(e *compare.Expected, at int, xs []float64, s normRow) {
 	scale := s.meanSquare.AddFloat(g.eps).Rsqrt()
-	rel := func(h float64) float64 {
-		b := 0.5*gamma(h+2, u32) + 5*u32 + 3*u32 + 3*g.read()
+	rel := func(sum float64) float64 {
+		b := 0.5*sum + 5*u32 + 3*u32 + 3*g.read()
 		return b * (1 + b)
 	}
-	hard, likely := rel(additions(g.n)), rel(likelyAdditions(g.n))
+	sum := g.summing(xs, square).and(2 * u32)
+	hard, shared, likely := rel(sum.hard), rel(sum.shared), rel(sum.likely)
 	for i, x := range xs {
 		a, _ := g.gain(i)
 		y := scale.MulFloat(x).MulFloat(a).Hi
-		g.put(e, at+i, y, float64(math.Abs(y)*hard), float64(math.Abs(y)*likely))
+		abs := math.Abs(y)
+		g.put(e, at+i, y, float64(abs*hard), float64(abs*shared), float64(abs*likely))
 	}
 }
 
 func (g *normGauge) layerNorm(e *compare.Expected, at int, xs []float64, s normRow) {
 	w := s.variance.AddFloat(g.eps)
 	scale := w.Rsqrt()
-	hard, ok := newLayerError(g, s, w.Hi, additions(g.n))
-	likely, _ := newLayerError(g, s, w.Hi, likelyAdditions(g.n))
-	if !ok {
+	sum, squares := g.summing(xs, math.Abs).and(u32), g.summing(xs, square).and(u32)
+	hard := newLayerError(g, s, w.Hi, sum.hard, squares.hard)
+	shared := newLayerError(g, s, w.Hi, sum.shared, squares.shared)
+	likely := newLayerError(g, s, w.Hi, sum.likely, squares.likely)
+	// A chain may take more of the variance, but has a bound up to all of it.
+	conditioned := shared.variance < 0.1 && hard.variance < 0.5
+	if !conditioned {
 		mark(e, at, g.n)
 	}
 	for i, x := range xs {
 		a, b := g.gain(i)
 		d := s.mean.Neg().AddFloat(x)
 		y := d.Mul(scale).MulFloat(a).AddFloat(b).Hi
-		if !ok {
+		if !conditioned {
 			e.Value[at+i] = y
 			continue
 		}
-		g.put(e, at+i, y, hard.of(x, d.Hi, a, b, y), likely.of(x, d.Hi, a, b, y))
+		g.put(e, at+i, y, hard.of(x, d.Hi, a, b, y), shared.of(x, d.Hi, a, b, y), likely.of(x, d.Hi, a, b, y))
 	}
+}
+
+func square(x float64) float64 { return float64(x * x) }
+
+// summing bounds the additions of a row's terms, of which term gives the
+// magnitudes.
+func (g *normGauge) summing(xs []float64, term func(x float64) float64) summing {
+	terms := make([]float64, len(xs))
+	for i, x := range xs {
+		terms[i] = term(x)
+	}
+	return newRow(terms, g.lanes).summing(g.lanes, u32)
 }
 
 // A layerError is the error of the statistics of one row.
 type layerError struct {
 	read                 float64
 	mean                 float64 // of the mean
+	variance             float64 // of the variance, as a share of variance + eps
 	scale, high, deviate float64 // 1/sigma, the most it may be, and how far it may be off
 }
 
-// newLayerError is the procedure of numerics.md 4.3. The report is false
-// for an ill-conditioned row.
-func newLayerError(g *normGauge, s normRow, w, h float64) (layerError, bool) {
+// newLayerError is the procedure of numerics.md 4.3, of means of x and of x^2
+// with these relative errors. Of a variance that may be off by all of itself
+// there is none.
+func newLayerError(g *normGauge, s normRow, w, sum, squares float64) layerError {
 	read := g.read()
-	mean := (float64((h+1)*u32) + read) * s.meanAbs
+	mean := (sum + read) * s.meanAbs
 	mu := math.Abs(s.mean.Hi)
-	variance := (gamma(h+1, u32)+2*read)*s.meanSquare.Hi + float64(2*mu*mean) + float64(mean*mean) + float64(u32*s.variance.Hi)
-	if !(variance < 0.1*w) {
-		return layerError{}, false
-	}
+	variance := (squares+2*read)*s.meanSquare.Hi + float64(2*mu*mean) + float64(mean*mean) + float64(u32*s.variance.Hi)
 	r := 1 / math.Sqrt(w)
 	lo, hi := 1/math.Sqrt(w+variance), 1/math.Sqrt(w-variance)
-	return layerError{read: read, mean: mean, scale: r, high: hi, deviate: max(hi-r, r-lo)}, true
+	return layerError{read: read, mean: mean, variance: variance / w, scale: r, high: hi, deviate: max(hi-r, r-lo)}
 }
 
 // of bounds the error of an element x, d away from the mean, whose result

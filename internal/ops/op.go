@@ -33,6 +33,9 @@ type Op struct {
 	Variants []Variant
 	Params   []Param // in the order of the C signature
 
+	// Sums is true where a kernel adds terms up in an order of its own, so
+	// that it matters how many lanes share the sum.
+	Sums bool
 	// Nondeterministic is true where the order of atomics may change the
 	// result between runs.
 	Nondeterministic bool
@@ -229,29 +232,54 @@ type Arg struct {
 	Float float64
 }
 
-// An Arithmetic is how a kernel computes on f16 and bf16. That is a fact of
-// its source that no output shows by itself, so that it must be declared;
-// bounds are as narrow as it allows.
-type Arithmetic uint8
+// An Arithmetic is what is declared of how a kernel computes: facts of its
+// source that no output shows by itself. Bounds are as narrow as they allow;
+// the zero value says that nothing is known.
+type Arithmetic struct {
+	Half Half // on f16 and bf16
+	// Lanes is how many lanes at least share each sum, each with a part of
+	// its own, where there are as many terms. Below 2 any order of
+	// additions is right, one chain included.
+	Lanes int
+}
+
+// Bundled is the arithmetic of the bundled kernels: a group of 32 lanes or
+// more adds up a row, the lanes' parts in a tree (kernels/hip/group.h).
+func Bundled() Arithmetic { return Arithmetic{Half: InFloat, Lanes: 32} }
+
+// A Half is how a kernel computes on f16 and bf16.
+type Half uint8
 
 const (
 	// InSteps is an arithmetic that may round every step to the type, as
 	// candle's kernels do, and which is all that can be said of a kernel
 	// that nothing is known of.
-	InSteps Arithmetic = iota
+	InSteps Half = iota
 	// InFloat is that of a kernel that computes in float with the library's
 	// functions of float, and rounds to the type once, where it stores.
 	InFloat
 )
 
-// Arithmetics are their names, as flags and reports have them.
-var Arithmetics = [...]string{InSteps: "steps", InFloat: "float"}
+// Halves are their names, as flags and reports have them.
+var Halves = [...]string{InSteps: "steps", InFloat: "float"}
 
-func (a Arithmetic) String() string { return Arithmetics[a] }
+func (h Half) String() string { return Halves[h] }
+
+// Matters is a without what makes no difference to o's kernel of variant v:
+// what is expected of two kernels is one if it is equal for both.
+func (a Arithmetic) Matters(o *Op, v Variant) Arithmetic {
+	if !isHalf(v.T) {
+		a.Half = InSteps
+	}
+	if a.Lanes < 2 || !o.Sums || !v.T.IsFloat() {
+		a.Lanes = 0
+	}
+	return a
+}
 
 // inFloat reports whether p's kernel computes on a half type in float.
 func (p *Problem) inFloat() bool {
-	return p.Arithmetic == InFloat && isHalf(p.Case.Variant.T)
+	return p.Arithmetic.Half == InFloat && isHalf(p.Case.Variant.T)
 }
 
 // isHalf reports whether d is a float type of 16 bits.

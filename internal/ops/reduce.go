@@ -28,12 +28,13 @@ first. So of equal ones not the lowest index is found but that of the least bit-
 			Name: "fast_sum", Parity: E3,
 			Summary: "sums over the last dims",
 			Formula: "out[o] = sum of x[o][...], of integers modulo 2^w" + order,
-			Bound: `integers: 0. Floats: |y-t| <= S*gamma(h,u) + rnd, S = sum|x|
-f64, f32: u of the type, h = min(n-1, max(ceil(n/L)-1+log2(L), ceil(n/32)+10)): any order that keeps 32 lanes busy
+			Bound: `integers: 0. Floats: |y-t| <= S*A + rnd, S = sum|x|
+f64, f32: u of the type, A as below
 f16, bf16 in float (declared of the source; all bundled ones): that with u = 2^-24 and one rounding, rnd, at the store
 f16, bf16 in steps: the larger of that and of
 u*P + h*u*gamma(h,u)*S with u of the type, P = sum of |partial sums| in the order above, h = min(n-1,
 ceil(n/L)-1+log2(L)): candle adds in the element type. Likely: 8.4*sqrt(sum of squared partial sums) for P.
+` + additionsText + `
 Where S leaves the range of the type that adds partial sums may, too: infinities and NaN are allowed. (numerics.md 4.1, 4.2)`,
 		}),
 		fastOp(&Op{
@@ -66,6 +67,7 @@ Where S leaves the range of the type that adds partial sums may, too: infinities
 
 func fastOp(o *Op) *Op {
 	o.Family, o.Module, o.Symbol = "reduce", "reduce", o.Name+"_{T}"
+	o.Sums = o.Name == "fast_sum"
 	o.Variants = append(floats(), Variant{T: tensor.I64}, Variant{T: tensor.U32}, Variant{T: tensor.U8})
 	out := T
 	if isArg(o) {
@@ -155,7 +157,9 @@ func fastCases(o *Op, v Variant, level Level) []Case {
 		picks = append(picks, pick{3, 66, "middle", "normal"})
 	}
 	if o.Name == "fast_sum" && v.T.IsFloat() {
-		picks = append(picks, pick{1, 4096, "rows", "same"})
+		picks = append(picks, pick{1, 4096, "rows", "same"},
+			pick{2, 512, "rows", "outlier"}, pick{2, 1024, "rows", "outlier"}, pick{2, 4096, "rows", "outlier"},
+			pick{combs, 512, "rows", "comb"}, pick{combs, 4096, "rows", "comb"})
 	}
 	if level == Thorough {
 		if o.Name == "fast_sum" && v.T.IsFloat() {
@@ -376,6 +380,23 @@ func reduceRows(d tensor.DType, r *Rand, c *Case, out, n int) *tensor.Tensor {
 		return generate(d, shape, func(i int) float64 { return 0.1 * float64(i/n+1) })
 	case "ones":
 		return generate(d, shape, func(int) float64 { return 1 })
+	case "outlier": // first and last; the others are lost when added to it
+		return generate(d, shape, func(i int) float64 {
+			if i%n == i/n%2*(n-1) {
+				return 1
+			}
+			return float64(d.UnitRoundoff() * r.Uniform(0.5, 0.999))
+		})
+	case "comb":
+		return generate(d, shape, func(i int) float64 {
+			x := r.Float64()
+			if i%n%combs == i/n%combs {
+				x = 4 + 4*x
+			} else {
+				x /= 4
+			}
+			return math.Ldexp(x, i/n%4) // no value for all rows
+		})
 	case "large": // partial sums of f16 overflow, the sums hardly
 		return generate(d, shape, func(i int) float64 {
 			if i%2 == 0 {
@@ -484,7 +505,13 @@ func expectFast(p *Problem) *compare.Expected {
 	e := &compare.Expected{DType: v.T, Axes: []compare.Axis{{Name: "out", Size: out}}}
 	e.Identity = n == 1
 	if c.Op.Name == "fast_sum" && v.T.IsFloat() {
-		g := newSumGauge(e, out, p.inFloat())
+		g := newSumGauge(e, out, p.Arithmetic.Lanes)
+		if g.lanes < 2 {
+			chains(e, n)
+		}
+		if p.inFloat() {
+			g.a = tensor.F32
+		}
 		switch c.Class {
 		case "same", "ones":
 			e.Degenerate, e.Group = true, out // equal elements, equal errors
@@ -603,22 +630,19 @@ func argExtreme(t *tensor.Tensor, places []int, lanes int, greatest bool) int {
 
 // A sumGauge puts truths and bounds of sums of floats.
 type sumGauge struct {
-	d tensor.DType
-	a tensor.DType // that adds
+	d     tensor.DType
+	a     tensor.DType // that adds
+	lanes int          // that share a sum
 }
 
-// newSumGauge readies e for sums in its type, or in float.
-func newSumGauge(e *compare.Expected, out int, inFloat bool) sumGauge {
+// newSumGauge readies e for sums in its type.
+func newSumGauge(e *compare.Expected, out int, lanes int) sumGauge {
 	e.Value, e.Hard, e.Likely = make([]float64, out), make([]float64, out), make([]float64, out)
 	e.Allow = make([]compare.Class, out)
 	if e.DType == tensor.F64 {
 		e.Tail = make([]float64, out)
 	}
-	g := sumGauge{d: e.DType, a: e.DType}
-	if inFloat {
-		g.a = tensor.F32
-	}
-	return g
+	return sumGauge{d: e.DType, a: e.DType, lanes: lanes}
 }
 
 // truth stores the exact sum of xs as element o and returns the sum of
@@ -644,32 +668,43 @@ func (g sumGauge) truth(e *compare.Expected, o int, xs []float64) float64 {
 	return size
 }
 
-// add stores the truth and the bounds of a sum by lanes threads.
-func (g sumGauge) add(e *compare.Expected, o int, xs []float64, lanes int) {
+// add stores the truth and the bounds of a sum, for which candle launches so
+// many threads.
+func (g sumGauge) add(e *compare.Expected, o int, xs []float64, threads int) {
 	size := g.truth(e, o, xs)
 	n := len(xs)
-	most := float64(n - 1) // a sum of n has no more roundings
-	strided := float64((n+lanes-1)/lanes - 1 + bits.Len(uint(lanes)) - 1)
 	u, t := g.a.UnitRoundoff(), e.Value[o]
-	bound := func(additions, u float64) float64 {
-		b := float64(size * gamma(math.Min(most, math.Max(strided, additions)), u))
+	bound := func(share float64) float64 {
+		b := float64(size * share)
 		if isHalf(g.d) && t-t == 0 {
 			b = stored(g.d, t, b)
 		}
 		return b
 	}
+	magnitudes := make([]float64, n)
+	for i, x := range xs {
+		magnitudes[i] = math.Abs(x)
+	}
+	s := newRow(magnitudes, g.lanes).summing(g.lanes, math.Min(u, u32))
+	e.Hard[o], e.Likely[o] = bound(s.hard), bound(s.likely)
+	if e.Shared != nil {
+		e.Shared[o] = bound(s.shared)
+	}
 	if !isHalf(g.a) {
-		e.Hard[o], e.Likely[o] = bound(additions(n), u), bound(likelyAdditions(n), u)
 		return
 	}
-	wide := bound(additions(n), u32)
-	// Partial sums are off themselves by up to gamma times what they add, of
-	// which all together add no more than size on each level.
-	h := math.Min(most, strided)
-	sum, square := partials(xs, lanes)
+	// In candle's order, in the type. Partial sums are off themselves by up to
+	// gamma times what they add, of which all together add no more than size
+	// on each level.
+	h := math.Min(float64(n-1), float64((n+threads-1)/threads-1+bits.Len(uint(threads))-1))
+	sum, square := partials(xs, threads)
 	second := float64(h * u * gamma(h, u) * size)
-	e.Hard[o] = math.Max(wide, math.Min(float64(size*gamma(h, u)), float64(u*sum)+second))
-	e.Likely[o] = math.Min(e.Hard[o], math.Max(wide, float64(lambda*u*math.Sqrt(square))+second))
+	steps := math.Min(float64(size*gamma(h, u)), float64(u*sum)+second)
+	e.Hard[o] = math.Max(e.Hard[o], steps)
+	if e.Shared != nil {
+		e.Shared[o] = math.Max(e.Shared[o], steps)
+	}
+	e.Likely[o] = math.Min(e.Hard[o], math.Max(e.Likely[o], float64(lambda*u*math.Sqrt(square))+second))
 }
 
 // partials returns the sum of the magnitudes of all partial sums in

@@ -18,19 +18,20 @@ func softmaxOps() []*Op {
 		Formula: `p_i = e^(x_i-max) / sum_j e^(x_j-max), of each row
 a row that holds NaN or +inf, or nothing but -inf, is NaN throughout`,
 		Bound: `|y-p| <= p*(e^b - 1) + own, z = x-max, S = sum e^z, H = sum p|z|, u of the type of the arithmetic
-f64, f32: b = 3u*(|z|+H) + 2k + (h+3)u + (k+2u)*ln(S), k = 5u in f32 and 3u in f64 for exp (2.5 and 1.5 ulp),
+f64, f32: b = 3u*(|z|+H) + 2k + A + 3u + (k+2u)*ln(S), k = 5u in f32 and 3u in f64 for exp (2.5 and 1.5 ulp),
   own = (k*N)/S + eta. 3u: z is rounded, and so are log2(e) and z*log2(e) in an exp2(z*log2(e)) that does
   not reduce its argument, where each counts |z| ulp. e^(z-ln S), which needs no division, rounds |z| once more
   for each but has no such product, or else takes 3u of it; ln(S) is for what it rounds
 f16, bf16 in float (declared of the source; all bundled ones): b and own of f32, and rnd
 f16, bf16 in steps: candle subtracts, exponentiates and scales in the element type and sums in float:
-  b = (u+3v)(|z|+H) + 2u + sum_j ulp(e_j)/S + h*v + max(u, eta*S/2) + 10v, v = 2^-24, own = eta/2*(1+1/S) + rnd
+  b = (u+3v)(|z|+H) + 2u + sum_j ulp(e_j)/S + A + max(u, eta*S/2) + 10v, v = 2^-24, own = eta/2*(1+1/S) + rnd
   exp is to one unit of the type's last place; 3v for an exp2(z*log2(e)) that does not reduce its argument.
   A kernel that keeps to float has little more than rnd
-h = ceil(n/32)+10: additions on the longest path of the sum of n terms (launch: 32 lanes).
-N, eta: the type's smallest normal and subnormal; rnd: half a unit in the last place. Likely: min(h, 8.4*sqrt(h)) for h.
+N, eta: the type's smallest normal and subnormal; rnd: half a unit in the last place.
+` + additionsText + `
 (numerics.md 4.1, 4.2)`,
 		Parity:   E2,
+		Sums:     true,
 		Variants: floats(),
 		Params:   []Param{{In, T, "src"}, {Out, T, "dst"}, {Scalar, Int, "n_cols"}},
 		Bind:     bindSoftmax,
@@ -73,6 +74,9 @@ func softmaxCases(o *Op, v Variant, level Level) []Case {
 		{3, 33, "wide"},
 		{3, 65, "underflow"},
 		{1, 1025, "ledge"},
+		{1, 4096, "ledge"},
+		{combs, 512, "comb"},
+		{combs, 4096, "comb"},
 		{41, 7, "normal"},  // rows enough to tell a store that truncates
 		{136, 136, "peak"}, // the maximum in every column; all rows begin at 16 bytes
 		{40, 515, "peak"},  // and in every round of a thread; few do
@@ -200,6 +204,14 @@ func softmaxRows(d tensor.DType, r *Rand, class string, rows, n int) *tensor.Ten
 			}
 			return low + r.Normal()
 		})
+	case "comb": // a part of the columns has 64 times the others' share
+		return generate(d, shape, func(i int) float64 {
+			x := r.Normal() / 4
+			if i%n%combs == i/n%combs {
+				x += 4.25
+			}
+			return x
+		})
 	case "hot":
 		// One element 176 above the others, at the ends of the row and at the
 		// edges of groups of 32 and of 64.
@@ -249,19 +261,22 @@ func expectSoftmax(p *Problem) *compare.Expected {
 	if dt == tensor.F64 {
 		e.Tail = make([]float64, rows*n)
 	}
+	if p.Arithmetic.Lanes < 2 {
+		chains(e, n)
+	}
 	xs := make([]float64, n)
 	for row := range rows {
 		for i := range xs {
 			xs[i] = src.Float(row*n + i)
 		}
-		softmaxRow(e, row*n, xs, p.inFloat())
+		softmaxRow(e, row*n, xs, p)
 	}
 	return e
 }
 
-// softmaxRow puts the truth and the bounds of one row that starts at
-// element at, for a half type in float or in steps.
-func softmaxRow(e *compare.Expected, at int, xs []float64, inFloat bool) {
+// softmaxRow puts the truth and the bounds of one row of p that starts at
+// element at.
+func softmaxRow(e *compare.Expected, at int, xs []float64, p *Problem) {
 	top := math.Inf(-1)
 	for _, x := range xs {
 		top = max(top, x) // NaN if any is
@@ -284,7 +299,13 @@ func softmaxRow(e *compare.Expected, at int, xs []float64, inFloat bool) {
 			spread += float64(es[i].Hi * -z.Hi)
 		}
 	}
-	g := newSoftmaxError(e.DType, es, sum.Hi, float64(spread/sum.Hi), inFloat)
+	g := newSoftmaxError(e.DType, es, sum.Hi, float64(spread/sum.Hi), p.inFloat())
+	terms := make([]float64, n)
+	for i := range es {
+		terms[i] = es[i].Hi
+	}
+	lanes := p.Arithmetic.Lanes
+	s := newRow(terms, lanes).summing(lanes, g.perAdd)
 	for i, x := range xs {
 		y := es[i].Div(sum)
 		e.Value[at+i] = y.Hi
@@ -295,8 +316,11 @@ func softmaxRow(e *compare.Expected, at int, xs []float64, inFloat bool) {
 			continue // e^-inf is 0 in every arithmetic
 		}
 		z := float64(top - x)
-		e.Hard[at+i] = g.bound(y.Hi, z, additions(n))
-		e.Likely[at+i] = g.bound(y.Hi, z, likelyAdditions(n))
+		e.Hard[at+i] = g.bound(y.Hi, z, s.hard)
+		e.Likely[at+i] = g.bound(y.Hi, z, s.likely)
+		if e.Shared != nil {
+			e.Shared[at+i] = g.bound(y.Hi, z, s.shared)
+		}
 	}
 }
 
@@ -346,9 +370,9 @@ func newSoftmaxError(d tensor.DType, es []truth.DD, sum, spread float64, inFloat
 }
 
 // bound is the error of an element of truth p that lies z below the
-// maximum, with h additions on the longest path of the sum.
-func (g *softmaxError) bound(p, z, h float64) float64 {
-	b := float64(g.perZ*(z+g.spread)) + g.exp + g.shared + gamma(h, g.perAdd)
+// maximum, of whose row the additions have a relative error.
+func (g *softmaxError) bound(p, z, additions float64) float64 {
+	b := float64(g.perZ*(z+g.spread)) + g.exp + g.shared + additions
 	if g.log > 0 {
 		b += float64(g.log * math.Log(max(1, g.sum)))
 	}

@@ -214,7 +214,7 @@ func expectSum(p *Problem) *compare.Expected {
 		e.Degenerate = v.T == tensor.F32 // they may be flushed,
 		e.Identity = e.Degenerate        // and leave out's zeros as they were
 	}
-	g := newSumGauge(e, len(list), false)
+	g := newSumGauge(e, len(list), 0)
 	for o, places := range list {
 		xs := make([]float64, len(places))
 		for k, at := range places {

@@ -33,7 +33,7 @@ func TestCasesCanTell(t *testing.T) {
 		wg.Go(func() {
 			for k := range tasks {
 				p := k.c.Op.Bind(&k.c, NewRand(k.seed, k.c.Name()))
-				p.Arithmetic = InFloat
+				p.Arithmetic = Bundled()
 				e := k.c.Op.Expect(p)
 				j, err := compare.Judge(e, rightly(e), nil, tellOptions(p))
 				switch {

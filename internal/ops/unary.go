@@ -373,7 +373,7 @@ type unaryModel struct {
 }
 
 func newUnaryModel(d tensor.DType, param float64, how Arithmetic) *unaryModel {
-	m := &unaryModel{d: d, half: isHalf(d), steps: isHalf(d) && how == InSteps, param: param, u: d.UnitRoundoff(), eta: d.MinSubnormal()}
+	m := &unaryModel{d: d, half: isHalf(d), steps: isHalf(d) && how.Half == InSteps, param: param, u: d.UnitRoundoff(), eta: d.MinSubnormal()}
 	a := d
 	if m.half {
 		a = tensor.F32

@@ -24,12 +24,9 @@ type judging struct {
 // target. Each is computed once, when it is asked for.
 type expectations map[ops.Arithmetic]*compare.Expected
 
-// of returns what is expected of p from kernels of an arithmetic. Of other
-// than half types all are one.
+// of returns what is expected of p from kernels of an arithmetic.
 func (e expectations) of(p *ops.Problem, a ops.Arithmetic) *compare.Expected {
-	if d := p.Case.Variant.T; !d.IsFloat() || d.Size() != 2 {
-		a = ops.InSteps
-	}
+	a = a.Matters(p.Case.Op, p.Case.Variant)
 	if e[a] == nil {
 		q := *p
 		q.Arithmetic = a

@@ -43,8 +43,8 @@ type Target struct {
 	// Optional leaves a case without a result, in place of an unverified
 	// one, where there is no recorded output for it.
 	Optional bool
-	// Arithmetic is how the kernels compute on f16 and bf16, as far as it is
-	// declared of their source.
+	// Arithmetic is how the kernels compute, as far as it is declared of
+	// their source.
 	Arithmetic ops.Arithmetic
 	// Bundled is true where the images are of the bundled kernels, which run
 	// under any launch: they are timed under the one that suits them best

@@ -47,7 +47,7 @@ func recorded(name string, side runner.Side, place string, optional bool) (runne
 	dialect := dialectOf(rec.Target.Name)
 	return runner.Target{
 		Name: name, Side: side, Flags: rec.Target.FlagsUsed, Device: info, Optional: optional,
-		Arithmetic: bundled, // Output takes none of other sources
+		Arithmetic: ops.Bundled(), // Output takes none of other sources
 		Recorded: func(p *ops.Problem) (*tensor.Tensor, error) {
 			source, err := kernels.Digest(dialect, p.Case.Op.Family)
 			if err != nil {

@@ -24,10 +24,6 @@ import (
 // order of reports.
 var interpreted = []string{"gfx90a", "gfx1030", "gfx1100"}
 
-// bundled is the arithmetic of the kernels in kernels/hip and kernels/cuda on
-// f16 and bf16: types.h of either widens them to float and rounds once.
-const bundled = ops.InFloat
-
 // Options are what targets are opened with.
 type Options struct {
 	// Sim steers the interpreter.
@@ -140,7 +136,7 @@ func emulated(arch string, opts Options) runner.Target {
 	return runner.Target{
 		Name:       "hip@" + arch,
 		Side:       runner.HIP,
-		Arithmetic: bundled,
+		Arithmetic: ops.Bundled(),
 		Bundled:    true,
 		Flags:      "clang " + strings.Join(kernels.Flags(kernels.HIP), " "),
 		Open:       func() (gpu.Device, error) { return sim.Open(arch, opts.Sim) },
@@ -155,7 +151,7 @@ func rocmTarget(name string, n int, opts Options) runner.Target {
 	t := runner.Target{
 		Name:       name,
 		Side:       runner.HIP,
-		Arithmetic: bundled,
+		Arithmetic: ops.Bundled(),
 		Bundled:    true,
 		Flags:      strings.Join(flags, " "),
 		Image: func(dev gpu.Device, family string) ([]byte, error) {
@@ -186,7 +182,7 @@ func cudaTarget(name string, side runner.Side, dialect string, n int, opts Optio
 	t := runner.Target{
 		Name:       name,
 		Side:       side,
-		Arithmetic: bundled,
+		Arithmetic: ops.Bundled(),
 		Bundled:    true,
 		Flags:      strings.Join(flags, " "),
 		Image: func(dev gpu.Device, family string) ([]byte, error) {

@@ -29,8 +29,8 @@ type UserCode struct {
 	// Include and Define are for the compiler of a source: folders, and
 	// macros as NAME or NAME=VALUE.
 	Include, Define []string
-	// Half is how the kernels compute on f16 and bf16.
-	Half ops.Arithmetic
+	// Arithmetic is what is declared of the kernels.
+	Arithmetic ops.Arithmetic
 }
 
 // source is the part of a target's name that says whose code it runs.
@@ -159,7 +159,7 @@ func (u *UserCode) here(body []byte) (amd, nvidia []string) {
 
 // onAMD is the target at an interpreted architecture or at rocm:N.
 func (u *UserCode) onAMD(ctx context.Context, body []byte, place string, opts Options) (runner.Target, error) {
-	t := runner.Target{Name: u.source() + "@" + place, Side: runner.HIP, Source: u.Path, Arithmetic: u.Half}
+	t := runner.Target{Name: u.source() + "@" + place, Side: runner.HIP, Source: u.Path, Arithmetic: u.Arithmetic}
 	arch := place
 	if number, ok := strings.CutPrefix(place, "rocm:"); ok {
 		n, err := strconv.Atoi(number)
@@ -221,7 +221,7 @@ func (u *UserCode) hasArch(body []byte, arch string) error {
 
 // onNVIDIA is the target at cuda:N.
 func (u *UserCode) onNVIDIA(ctx context.Context, body []byte, place string, opts Options) (runner.Target, error) {
-	t := runner.Target{Name: u.source() + "@" + place, Side: u.Side, Source: u.Path, Arithmetic: u.Half}
+	t := runner.Target{Name: u.source() + "@" + place, Side: u.Side, Source: u.Path, Arithmetic: u.Arithmetic}
 	n, err := strconv.Atoi(strings.TrimPrefix(place, "cuda:"))
 	if err != nil || n < 0 {
 		return t, fmt.Errorf("unknown place %q", place)

@@ -61,7 +61,7 @@ enum Twin {
   twin_quotient,   // x / sqrt
   twin_alpha,      // x * (r*alpha)
   twin_chunks,     // a thread's columns lie together
-  twin_sequential, // one thread adds the row up
+  chain_sequential, // one thread adds the row up
   twin_double,     // all of it in double, rounded once
 };
 
@@ -83,7 +83,7 @@ __device__ inline void columns(int n, int block_size, Do f) {
     int each = (n + block_size - 1) / block_size;
     for (int i = rank * each; i < n && i < rank * each + each; i++)
       f(i);
-  } else if (F == twin_sequential) {
+  } else if (F == chain_sequential) {
     for (int i = 0; rank == 0 && i < n; i++)
       f(i);
   } else {
@@ -229,7 +229,9 @@ NORM(bf16, twin_quotient)
 NORM(f32, twin_alpha)
 NORM(f16, twin_alpha)
 NORM(f32, twin_chunks)
-NORM(f32, twin_sequential)
+NORM(f32, chain_sequential)
+NORM(f64, chain_sequential)
+NORM(bf16, chain_sequential)
 NORM(f64, twin_double)
 NORM(f32, twin_double)
 NORM(f16, twin_double)

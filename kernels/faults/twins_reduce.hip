@@ -40,7 +40,7 @@ struct steps_candle {
 };
 
 // One thread adds all in order, in float.
-struct twin_sequential {
+struct chain_sequential {
   template <typename T, typename X> static __device__ T sum(size_t n, X x) {
     compute<T> s = 0;
     for (size_t i = 0; threadIdx.x == 0 && i < n; i++)
@@ -49,8 +49,7 @@ struct twin_sequential {
   }
 };
 
-// 32 threads do it all, and one adds up what they found. (One thread for
-// all would be outside the bound, which is for 32 lanes or more.)
+// 32 threads do it all, and one adds up what they found.
 struct twin_lanes {
   template <typename T, typename X> static __device__ T sum(size_t n, X x) {
     __shared__ compute<T> found[group_size];
@@ -154,7 +153,10 @@ FAST_SUM(f32, steps_candle)
 FAST_SUM(f64, steps_candle)
 FAST_SUM(f32, twin_lanes)
 FAST_SUM(f64, twin_lanes)
-FAST_SUM(f16, twin_sequential)
+FAST_SUM(f64, chain_sequential)
+FAST_SUM(f32, chain_sequential)
+FAST_SUM(f16, chain_sequential)
+FAST_SUM(bf16, chain_sequential)
 FAST_SUM(f32, twin_chunks)
 FAST_SUM(bf16, twin_chunks)
 FAST_SUM(f64, twin_chunks)

@@ -158,7 +158,7 @@ struct twin_chunks {
 };
 
 // The first lane adds the row up in order.
-struct twin_sequential {
+struct chain_sequential {
   template <typename T>
   static __device__ void row(const T *x, T *y, int n, int lane) {
     typedef compute<T> A;
@@ -268,8 +268,9 @@ SOFTMAX(f16, twin_exp2_plain)
 SOFTMAX(f32, twin_exp2_plain)
 SOFTMAX(f32, twin_chunks)
 SOFTMAX(f64, twin_chunks)
-SOFTMAX(f32, twin_sequential)
-SOFTMAX(f16, twin_sequential)
+SOFTMAX(f64, chain_sequential)
+SOFTMAX(f32, chain_sequential)
+SOFTMAX(f16, chain_sequential)
 SOFTMAX(f32, twin_shared)
 SOFTMAX(bf16, twin_shared)
 SOFTMAX(f32, twin_wave)
