@@ -73,8 +73,8 @@ it. No device is used. The exit code is that of run.
 How far from the truth an f16 or bf16 result may be depends on the program's
 arithmetic, which no output shows. By default every step may be rounded to
 the type, as in candle's kernels; of a program that computes in float and
-rounds once, at the store, --half float says so, and the bound is narrower:
-it takes a store that truncates for what it is. Likewise sums: any order of
+rounds once, at the store, --half float says so, and the bound is narrower.
+Likewise sums: any order of
 additions is right, and what only one chain of them explains is a warning; of
 a program whose sums are shared by so many lanes --lanes says so.
 

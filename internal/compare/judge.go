@@ -50,7 +50,9 @@ func (s Status) worst(t Status) Status {
 //
 //   - MISMATCH: some |b-t| > B where |a-t| <= B, or where both exceed it
 //     and |a-b| > B; without a counterpart, any |b-t| > B. A class that
-//     the truth does not allow exceeds every bound.
+//     the truth does not allow exceeds every bound. So is an output in f16
+//     or bf16 that is the truth rounded toward zero, where the counterpart's
+//     is not, within whatever bound: see truncates.
 //   - SPEC_MISMATCH: every element over the bound is so on both sides, and
 //     they agree there. Two outputs that were never written do not agree.
 //   - REFERENCE_SUSPECT: some |a-t| > B where |b-t| <= B.
@@ -90,12 +92,17 @@ func Judge(e *Expected, got, other *tensor.Tensor, opts Options) (Judgement, err
 	holds := map[Verdict]bool{}
 
 	t := threeWay(e, b, a, got, other, opts)
+	t.truncates = b.cuts.truncates() && (a == nil || !a.cuts.truncates())
 	holds[Mismatch] = t.mismatch > 0
 	holds[SpecMismatch] = t.mismatch == 0 && t.spec > 0
 	holds[ReferenceSuspect] = t.suspect > 0
 	if t.unequal > 0 {
 		holds[Mismatch] = true
 		j.warn("not_bit_exact", "%d of %d elements have other bits than %s, where the op is bit-exact", t.unequal, b.N, opts.other())
+	}
+	if t.truncates {
+		holds[Mismatch] = true
+		j.warn("truncates", "%s's store cuts off: %d of the %d elements that round away from zero are one ulp short, and the others are right", opts.name(), b.cuts.cut, b.cuts.away)
 	}
 	if b.Undefined > 0 {
 		holds[UBDivergent] = true
@@ -205,7 +212,7 @@ func worstRun(e *Expected, runs []*tensor.Tensor) (*measured, *tensor.Tensor, er
 	return worst, got, nil
 }
 
-// A tally counts elements by how the two sides and the truth lie.
+// A tally is how the two sides and the truth lie, mostly counts of elements.
 type tally struct {
 	mismatch  int // b over the bound and a within it, or both over it apart
 	apart     int // of these, both over the bound
@@ -213,6 +220,8 @@ type tally struct {
 	suspect   int // only a over the bound
 	unequal   int // both within the bound with other bits, where the op is bit-exact
 	divergent int // undefined and of other bits
+
+	truncates bool // b and not a
 }
 
 func threeWay(e *Expected, b, a *measured, got, other *tensor.Tensor, opts Options) tally {

@@ -65,6 +65,12 @@ func (b *bench) truncated() *tensor.Tensor {
 	return t
 }
 
+// halfDown is what a factor that is too small by a relative error leaves, of
+// half an ulp in the middle of the binade.
+func halfDown(b *bench) *tensor.Tensor {
+	return b.out(func(i int) float64 { return -math.Copysign(math.Abs(b.e.Value[i])/3, b.e.Value[i]) })
+}
+
 func TestJudge(t *testing.T) {
 	const n = 1024
 	f32 := func() *bench { return newBench(tensor.F32, n) }
@@ -127,7 +133,11 @@ func TestJudge(t *testing.T) {
 		{name: "rms not half", b: f32(), got: noise(0.4), other: noise(0.6), want: WithinBound, status: Pass},
 		{name: "does not truncate", b: newBench(tensor.F32, 1<<16), got: out(right), other: (*bench).truncated, want: Better, status: Pass},
 
-		{name: "half type truncates, alone", b: newBench(tensor.F16, n), got: (*bench).truncated, want: Worse, status: Warn},
+		{name: "half type truncates, alone", b: newBench(tensor.F16, n), got: (*bench).truncated, want: Mismatch, status: Fail, flags: []Verdict{Worse}},
+		{name: "half type truncates", b: newBench(tensor.BF16, n), got: (*bench).truncated, other: out(right), want: Mismatch, status: Fail, flags: []Verdict{Worse}},
+		{name: "both halves truncate", b: newBench(tensor.BF16, n), got: (*bench).truncated, other: (*bench).truncated, want: BitExact, status: Pass},
+		{name: "half type truncates in few elements", b: newBench(tensor.F16, 200), got: (*bench).truncated, want: WithinBound, status: Pass},
+		{name: "half type errs by half an ulp", b: newBench(tensor.F16, n), got: halfDown, want: Worse, status: Warn},
 		{name: "half type rounds, alone", b: newBench(tensor.F16, n), got: out(right), want: BitExact, status: Pass},
 		{name: "half type, within an ulp, alone", b: newBench(tensor.F16, n), got: noise(0.4), want: WithinBound, status: Pass},
 		{name: "2 % not nearest", b: newBench(tensor.F16, 1<<15), change: nearest, got: out(each(50, 1)), want: Worse, status: Warn},

@@ -35,6 +35,7 @@ type measured struct {
 	chained      int
 	chainedShare float64
 	stats        stats
+	cuts         cuts // of a half type with a truth that is not exact
 }
 
 // stats are sums over the elements whose error is finite, in ulp where
@@ -107,7 +108,8 @@ func measure(e *Expected, got *tensor.Tensor) (*measured, error) {
 		return nil, fmt.Errorf("output must have %d elements, has %d", n, got.Len())
 	}
 	var (
-		out    = &measured{}
+		out    = &measured{cuts: cuts{d: e.DType}}
+		half   = e.Exact == nil && e.DType.Precision() <= 11
 		d      = &out.Diff
 		st     = &out.stats
 		m      = newMeter(e)
@@ -153,6 +155,9 @@ func measure(e *Expected, got *tensor.Tensor) (*measured, error) {
 			if worst < 0 || r.share > worstShare {
 				worst, worstShare = i, r.share
 			}
+		}
+		if half {
+			out.cuts.add(&r, g)
 		}
 		if r.wrong {
 			d.Mismatches++

@@ -146,6 +146,8 @@ func sides(e *Expected, b, a *measured, t tally, j *Judgement, opts Options) str
 		return "no elements"
 	case a == nil && b.Mismatches > 0:
 		s.WriteString(name + " is off")
+	case t.truncates && b.Mismatches == 0:
+		s.WriteString(name + " rounds toward zero")
 	case a == nil:
 		s.WriteString("within the bound")
 	case t.apart > 0:
