@@ -679,7 +679,9 @@ func TestJudgeOneChain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		warned := slices.ContainsFunc(j.Warnings, func(w Warning) bool { return w.Code == "one_chain" && strings.Contains(w.Text, "1 of 1000") && strings.Contains(w.Text, "512 terms") })
+		warned := slices.ContainsFunc(j.Warnings, func(w Warning) bool {
+			return w.Code == "one_chain" && strings.Contains(w.Text, "1 of 1000") && strings.Contains(w.Text, "512 terms")
+		})
 		if j.Verdict != c.want || warned != (c.want == Worse) {
 			t.Errorf("off by %v: %s, %v; want %s", c.off, j.Verdict, j.Warnings, c.want)
 		}

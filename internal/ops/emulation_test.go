@@ -29,7 +29,8 @@ type emulation struct {
 	run  func(p *Problem) *tensor.Tensor
 	// only says which cases the emulation is right, or wrong, of; nil is
 	// all.
-	only func(c *Case) bool}
+	only func(c *Case) bool
+}
 
 // oneLane is in the names of emulations that add a row up in one lane: they may
 // be less accurate than lanes that share a sum, and no more than that.
@@ -179,7 +180,6 @@ func pairwise(xs []float64, r rounding) float64 {
 	}
 	return r(pairwise(xs[:len(xs)/2], r) + pairwise(xs[len(xs)/2:], r))
 }
-
 
 // chunked gives each of 32 lanes a run of neighbours.
 func chunked(xs []float64, r rounding) float64 {
