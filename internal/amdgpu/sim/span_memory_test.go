@@ -224,8 +224,10 @@ func newMem(r *rand.Rand, n int, size uint64) *mem {
 // TestMemoryForms executes loads and stores by their forms and by their
 // handlers, and compares registers, memory, its state, the records of races,
 // counters and findings.
-func TestMemoryForms(t *testing.T) {
-	if vectors != levelAVX512 {
+func TestMemoryForms(t *testing.T) { eachLevel(t, testMemoryForms) }
+
+func testMemoryForms(t *testing.T) {
+	if vectors == levelGo {
 		t.Skip("no forms here")
 	}
 	r := rand.New(rand.NewPCG(8, 9))

@@ -42,15 +42,16 @@ type wave struct {
 	// Of uops: the constants of the unit, where a lane mask goes that nobody
 	// wants, which uop stopped and which lanes it left. With AVX2, maskRow is
 	// maskOf by lane.
-	consts  [maxConsts]uint32
-	sink    uint64
-	stopped int32
-	todo    uint64
-	maskOf  uint64
-	maskRow lanes
-	sites   *site    // of the unit
-	mem     memCount // since the last call of count
-	race    raceView // with checks: that of memory that work-groups share
+	consts   [maxConsts]uint32
+	sink     uint64
+	stopped  int32
+	todo     uint64
+	maskOf   uint64
+	maskRow  lanes
+	elements [quarters]uint64 // of loads by AVX2, where each quarter's are
+	sites    *site            // of the unit
+	mem      memCount         // since the last call of count
+	race     raceView         // with checks: that of memory that work-groups share
 
 	mode arith.Mode
 	arch isa.Arch

@@ -490,9 +490,14 @@ TEXT putMask<>(SB), NOSPLIT|NOFRAME, $0-0
 	}
 	codes = append(codes, w.scalars()...)
 	codes = append(codes, "leave") // onlyGo
-	for range memoryForms() {
-		codes = append(codes, "leave", "leave")
+	for _, f := range memoryForms() {
+		for _, width := range []int{64, 32} {
+			w.memory256(f, width)
+			codes = append(codes, fmt.Sprintf("%s%d", f.name(), width))
+		}
 	}
+	w.records256()
+	w.memoryData()
 	w.table(codes)
 	var eight bytes.Buffer
 	for i, k := range w.constants {
@@ -508,6 +513,10 @@ TEXT putMask<>(SB), NOSPLIT|NOFRAME, $0-0
 	for i, k := range []int{0, 4, 1, 5, 2, 6, 3, 7} {
 		fmt.Fprintf(w, "DATA packed<>+%d(SB)/4, $%d\n", 4*i, k)
 	}
-	w.WriteString("GLOBL packed<>(SB), RODATA|NOPTR, $32\n")
+	w.WriteString("GLOBL packed<>(SB), RODATA|NOPTR, $32\n\n")
+	for i := range 4 {
+		fmt.Fprintf(w, "DATA written<>+%d(SB)/8, $0x0101010101010101\n", 8*i)
+	}
+	w.WriteString("GLOBL written<>(SB), RODATA|NOPTR, $32\n")
 	return w.Bytes()
 }

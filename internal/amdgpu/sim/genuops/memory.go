@@ -63,20 +63,8 @@ func (f memoryWriter) start(nq int) {
 	f.p("MOVQ wave_exec(R10), AX")
 	f.p("CMPQ AX, wave_full(R10)")
 	f.p("JNE stop")
-	f.p("MOVLQSX uop_m(R8), R13")
-	f.p("ADDQ wave_sites(R10), R13")
-	f.p("MOVQ site_data(R13), R12")
-	f.p("TESTQ R12, R12")
-	f.p("JZ stop")
-	f.p("MOVLQSX uop_a(R8), SI")
-	f.p("ADDQ R9, SI")
-	f.p("MOVLQSX uop_c(R8), R11")
-	switch f.space {
-	case 'G':
-		f.p("MOVLQSX uop_b(R8), AX")
-		f.p("ADDQ (R10)(AX*1), R11")
-		f.p("SUBQ site_base(R13), R11")
-	case 'W':
+	f.site()
+	if f.space == 'W' {
 		f.p("MOVL 256(SI), AX")
 		f.p("VPBROADCASTD AX, Z1")
 		f.p("VPCMPUD $4, 256(SI), Z1, K5")
@@ -86,11 +74,36 @@ func (f memoryWriter) start(nq int) {
 		}
 		f.p("KORTESTW K5, K5")
 		f.p("JNZ stop")
+	}
+	f.base()
+	f.p("VMOVDQU32 run%d<>(SB), Z0", f.dwords)
+}
+
+// site leaves the site in R13, the data in R12, the rows of addresses in SI.
+func (f memoryWriter) site() {
+	f.p("MOVLQSX uop_m(R8), R13")
+	f.p("ADDQ wave_sites(R10), R13")
+	f.p("MOVQ site_data(R13), R12")
+	f.p("TESTQ R12, R12")
+	f.p("JZ stop")
+	f.p("MOVLQSX uop_a(R8), SI")
+	f.p("ADDQ R9, SI")
+}
+
+// base leaves in R11 what is added to the low dwords of addresses, whose high
+// ones are AX.
+func (f memoryWriter) base() {
+	f.p("MOVLQSX uop_c(R8), R11")
+	switch f.space {
+	case 'G':
+		f.p("MOVLQSX uop_b(R8), AX")
+		f.p("ADDQ (R10)(AX*1), R11")
+		f.p("SUBQ site_base(R13), R11")
+	case 'W':
 		f.p("SHLQ $32, AX")
 		f.p("ADDQ AX, R11")
 		f.p("SUBQ site_base(R13), R11")
 	}
-	f.p("VMOVDQU32 run%d<>(SB), Z0", f.dwords)
 }
 
 // offset makes the low dword of an address in AX an offset; run says that
@@ -319,24 +332,7 @@ func (f memoryWriter) writeStore(nq int) {
 			f.p("VPADDD Z4, Z1, Z1")
 		}
 	}
-	f.offset(16*nq - 1)
-	f.p("CMPQ AX, site_run(R13)")
-	f.p("JCC stop")
-	f.p("TESTL $3, AX")
-	f.p("JNZ stop")
-	f.p("LEAQ %d(AX), BX", 16*nq*size)
-	f.p("MOVQ BX, R15")
-	f.p("DECQ R15")
-	f.p("SHRQ $6, R15")
-	f.p("MOVQ AX, CX")
-	f.p("SHRQ $6, CX")
-	f.p("SUBQ CX, R15")
-	f.p("INCQ R15")
-	f.p("MOVQ AX, DI")
-	f.races("recordWrite", "recorded")
-	f.p("MOVQ site_def(R13), CX")
-	f.p("TESTQ CX, CX")
-	f.p("JZ marked")
+	f.storeRange(nq)
 	f.p("MOVL $0x01010101, DX")
 	f.p("VPBROADCASTD DX, Z2")
 	for k := range nq * f.dwords {
@@ -358,6 +354,31 @@ func (f memoryWriter) writeStore(nq int) {
 		}
 	}
 	f.count(nq)
+}
+
+// storeRange takes the address of a wave's first element in AX, leaves its
+// offset in DI and the lines in R15, records the access, and goes on at marked
+// where no bytes are to be marked as written, else with these in CX.
+func (f memoryWriter) storeRange(nq int) {
+	size := 4 * f.dwords
+	f.offset(16*nq - 1)
+	f.p("CMPQ AX, site_run(R13)")
+	f.p("JCC stop")
+	f.p("TESTL $3, AX")
+	f.p("JNZ stop")
+	f.p("LEAQ %d(AX), BX", 16*nq*size)
+	f.p("MOVQ BX, R15")
+	f.p("DECQ R15")
+	f.p("SHRQ $6, R15")
+	f.p("MOVQ AX, CX")
+	f.p("SHRQ $6, CX")
+	f.p("SUBQ CX, R15")
+	f.p("INCQ R15")
+	f.p("MOVQ AX, DI")
+	f.races("recordWrite", "recorded")
+	f.p("MOVQ site_def(R13), CX")
+	f.p("TESTQ CX, CX")
+	f.p("JZ marked")
 }
 
 // records writes the routines that keep the records of races, as
