@@ -18,14 +18,15 @@ const (
 	twin  = "twin"  // the corrected kernel that stands beside named faults
 	steps = "steps" // begins the name of a twin that rounds f16 and bf16 in every step
 	chain = "chain" // begins the name of a twin that adds up in one chain
+	exp2  = "exp2"  // begins the name of a twin that takes 2^(x*log2(e)) for e^x
 )
 
 // A Fault is a kernel with one mistake, or a twin without any. Its symbol
 // is that of the op's kernel, two underscores and the fault's name, as in
 // softmax_f32__no_max; a twin's name begins with "twin", with "steps" where
 // it rounds f16 and bf16 in every step, as candle's kernels do, or with "chain"
-// where one thread adds up what the lanes of the bundled kernels share. The
-// arithmetic of all others is that of the bundled kernels. A name that ends
+// where one thread adds up what the lanes of the bundled kernels share, or with
+// "exp2" where e^x is not the library's. The arithmetic of all others is that of the bundled kernels. A name that ends
 // in _w32 or _w64 is a mistake in waves of so many lanes alone: in those
 // of the other size the kernel is right, and counts as a twin.
 type Fault struct {
@@ -49,7 +50,7 @@ func (f Fault) Twin(lanes int) bool {
 // Honest reports whether f is right everywhere: the twin of a fault, or a
 // variant that does right by other means.
 func (f Fault) Honest() bool {
-	return strings.HasPrefix(f.Name, twin) || strings.HasPrefix(f.Name, steps) || strings.HasPrefix(f.Name, chain)
+	return slices.ContainsFunc([]string{twin, steps, chain, exp2}, func(p string) bool { return strings.HasPrefix(f.Name, p) })
 }
 
 // arithmetic is what f's source declares by its name.
@@ -60,6 +61,8 @@ func (f Fault) arithmetic() ops.Arithmetic {
 		a.Half = ops.InSteps
 	case strings.HasPrefix(f.Name, chain):
 		a.Lanes = 0
+	case strings.HasPrefix(f.Name, exp2):
+		a.LibraryExp = false
 	}
 	return a
 }

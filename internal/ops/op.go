@@ -241,11 +241,16 @@ type Arithmetic struct {
 	// its own, where there are as many terms. Below 2 any order of
 	// additions is right, one chain included.
 	Lanes int
+	// LibraryExp says that e^x is the library's, of x less the row's largest
+	// element, rounded, and is then scaled by the sum. Others may take
+	// 2^(x*log2(e)), or take the sum's logarithm off before.
+	LibraryExp bool
 }
 
 // Bundled is the arithmetic of the bundled kernels: a group of 32 lanes or
-// more adds up a row, the lanes' parts in a tree (kernels/hip/group.h).
-func Bundled() Arithmetic { return Arithmetic{Half: InFloat, Lanes: 32} }
+// more adds up a row, the lanes' parts in a tree (kernels/hip/group.h), and
+// libm.h has the library's functions.
+func Bundled() Arithmetic { return Arithmetic{Half: InFloat, Lanes: 32, LibraryExp: true} }
 
 // A Half is how a kernel computes on f16 and bf16.
 type Half uint8
@@ -271,8 +276,8 @@ func (a Arithmetic) Matters(o *Op, v Variant) Arithmetic {
 	if !isHalf(v.T) {
 		a.Half = InSteps
 	}
-	if a.Lanes < 2 || !o.Sums || !v.T.IsFloat() {
-		a.Lanes = 0
+	if !o.Sums || !v.T.IsFloat() {
+		a.Lanes, a.LibraryExp = 0, false
 	}
 	return a
 }

@@ -22,6 +22,8 @@ f64, f32: b = 3u*(|z|+H) + 2k + A + 3u + (k+2u)*ln(S), k = 5u in f32 and 3u in f
   own = (k*N)/S + eta. 3u: z is rounded, and so are log2(e) and z*log2(e) in an exp2(z*log2(e)) that does
   not reduce its argument, where each counts |z| ulp. e^(z-ln S), which needs no division, rounds |z| once more
   for each but has no such product, or else takes 3u of it; ln(S) is for what it rounds
+f64, f32 of a library's e^x (declared of the source; all bundled ones): d for 3u*|z|, k*(1+r) for 2k, and no ln(S);
+  d = |z - fl(z)|, what is known of the rounding of this z, and e^0 is 1
 f16, bf16 in float (declared of the source; all bundled ones): b and own of f32, and rnd
 f16, bf16 in steps: candle subtracts, exponentiates and scales in the element type and sums in float:
   b = (u+3v)(|z|+H) + 2u + sum_j ulp(e_j)/S + A + max(u, eta*S/2) + 10v, v = 2^-24, own = eta/2*(1+1/S) + rnd
@@ -87,6 +89,11 @@ func softmaxCases(o *Op, v Variant, level Level) []Case {
 		{64, 64, "peak"},
 		{128, 512, "peak"},
 		{96, 1024, "peak"},
+		{9, 131, "deep"},
+		{16, 128, "deep"},
+		{32, 256, "deep"},
+		{64, 512, "deep"},
+		{96, 1024, "deep"},
 		{5, 128, "normal"},
 		{5, 200, "hot"},
 		{64, 256, "underflow"},
@@ -177,6 +184,20 @@ func softmaxRows(d tensor.DType, r *Rand, class string, rows, n int) *tensor.Ten
 				return 0
 			}
 			return r.Uniform(lo, hi)
+		})
+	case "deep":
+		// One 0, in another column of each row, and the rest as low as e^x is
+		// normal and not rounded as an argument: an error of the exponential
+		// grows with its argument, and nothing else is off.
+		low := math.Ceil(1 + float64(math.Ln2*float64(max(d.EMin(), tensor.F32.EMin()))))
+		if d == tensor.F16 {
+			low = -16 // half of the type's own subnormal numbers
+		}
+		return generate(d, shape, func(i int) float64 {
+			if row := i / n; i%n == row*131%n {
+				return 0
+			}
+			return r.Uniform(low, low/2)
 		})
 	case "ledge":
 		// Ones, then what is lost when it is added to eight of them in the
@@ -299,13 +320,17 @@ func softmaxRow(e *compare.Expected, at int, xs []float64, p *Problem) {
 			spread += float64(es[i].Hi * -z.Hi)
 		}
 	}
-	g := newSoftmaxError(e.DType, es, sum.Hi, float64(spread/sum.Hi), p.inFloat())
 	terms := make([]float64, n)
 	for i := range es {
 		terms[i] = es[i].Hi
 	}
 	lanes := p.Arithmetic.Lanes
-	s := newRow(terms, lanes).summing(lanes, g.perAdd)
+	r := newRow(terms, lanes)
+	g := newSoftmaxError(e.DType, es, sum.Hi, float64(spread/sum.Hi), p.inFloat())
+	if p.Arithmetic.LibraryExp {
+		g.library(r)
+	}
+	s := r.summing(lanes, g.perAdd)
 	for i, x := range xs {
 		y := es[i].Div(sum)
 		e.Value[at+i] = y.Hi
@@ -315,11 +340,12 @@ func softmaxRow(e *compare.Expected, at int, xs []float64, p *Problem) {
 		if math.IsInf(x, 0) {
 			continue // e^-inf is 0 in every arithmetic
 		}
+		off := g.argument(x, top)
 		z := float64(top - x)
-		e.Hard[at+i] = g.bound(y.Hi, z, s.hard)
-		e.Likely[at+i] = g.bound(y.Hi, z, s.likely)
+		e.Hard[at+i] = g.bound(y.Hi, z, off+s.hard)
+		e.Likely[at+i] = g.bound(y.Hi, z, off+s.likely)
 		if e.Shared != nil {
-			e.Shared[at+i] = g.bound(y.Hi, z, s.shared)
+			e.Shared[at+i] = g.bound(y.Hi, z, off+s.shared)
 		}
 	}
 }
@@ -327,6 +353,8 @@ func softmaxRow(e *compare.Expected, at int, xs []float64, p *Problem) {
 // A softmaxError is what the errors of a row's elements have in common.
 type softmaxError struct {
 	d      tensor.DType
+	a      tensor.DType // of the arithmetic
+	known  bool         // how z is rounded
 	sum    float64
 	spread float64 // H, the mean of |z|
 	perZ   float64 // relative, for each unit of |z|
@@ -339,11 +367,11 @@ type softmaxError struct {
 }
 
 func newSoftmaxError(d tensor.DType, es []truth.DD, sum, spread float64, inFloat bool) softmaxError {
-	g := softmaxError{d: d, sum: sum, spread: spread, store: isHalf(d)}
-	a := d // the type of the arithmetic
+	a := d
 	if inFloat {
 		a = tensor.F32
 	}
+	g := softmaxError{d: d, a: a, sum: sum, spread: spread, store: isHalf(d)}
 	u, eta, n := a.UnitRoundoff(), a.MinSubnormal(), float64(len(es))
 	if !isHalf(a) {
 		k := 5 * u
@@ -369,10 +397,29 @@ func newSoftmaxError(d tensor.DType, es []truth.DD, sum, spread float64, inFloat
 	return g
 }
 
+// library narrows g to the library's e^x, of the row r; e^0 is 1. Steps in a
+// half type keep their own.
+func (g *softmaxError) library(r row) {
+	if isHalf(g.a) {
+		return
+	}
+	g.known, g.log = true, 0
+	g.shared -= float64(g.exp * (1 - r.rest))
+}
+
+// argument is how far off the argument of e^(x-top) may be, by its rounding.
+func (g *softmaxError) argument(x, top float64) float64 {
+	z := truth.FromSum(x, -top)
+	if g.known {
+		return math.Abs(z.AddFloat(-g.a.Round(z.Hi)).Hi)
+	}
+	return float64(g.perZ * math.Abs(z.Hi))
+}
+
 // bound is the error of an element of truth p that lies z below the
-// maximum, of whose row the additions have a relative error.
-func (g *softmaxError) bound(p, z, additions float64) float64 {
-	b := float64(g.perZ*(z+g.spread)) + g.exp + g.shared + additions
+// maximum, with the relative errors of its argument and of the additions.
+func (g *softmaxError) bound(p, z, rounding float64) float64 {
+	b := float64(g.perZ*g.spread) + g.exp + g.shared + rounding
 	if g.log > 0 {
 		b += float64(g.log * math.Log(max(1, g.sum)))
 	}

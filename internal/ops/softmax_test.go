@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/paritycheck/paritycheck/internal/compare"
 	"github.com/paritycheck/paritycheck/internal/tensor"
 )
 
@@ -246,6 +247,44 @@ func TestSoftmaxFaults(t *testing.T) {
 		emulation{"stored as f32", stored(tensor.F32), only(tensor.F64)},
 	)
 	caught(t, find(t, "softmax"), list)
+}
+
+// e^x by one product, 2^(x*log2(e)), is right where nothing is declared and a
+// fault of a kernel that is declared to take the library's e^x, which may be
+// off by its units and no more.
+func TestLibraryExp(t *testing.T) {
+	o := find(t, "softmax")
+	direct := softmaxKernel{exp: func(x float64, r rounding) float64 {
+		return r(math.Exp2(r(x * float(math.Log2E))))
+	}}
+	failed := false
+	for _, c := range o.Cases(Variant{T: tensor.F32}, Fast) {
+		p := o.Bind(&c, NewRand(1, c.Name()))
+		if p.Arg("dst").Buf.Len() > 20000 {
+			continue
+		}
+		out := direct.run(p)
+		if j := judged(t, p, o.Expect(p), out); j.Status == compare.Fail {
+			t.Errorf("%s: 2^(x*log2(e)) is %s, share %.3g", c.Name(), j.Verdict, float64(j.Accuracy.Share))
+		}
+		p.Arithmetic = Bundled()
+		e := o.Expect(p)
+		failed = failed || judged(t, p, e, out).Status == compare.Fail
+		for _, k := range []int{-2, -1, 0, 1, 2} {
+			out := softmaxKernel{exp: func(x float64, r rounding) float64 {
+				if x == 0 {
+					return 1
+				}
+				return expOff(k)(x, r)
+			}}.run(p)
+			if j := judged(t, p, e, out); j.Status == compare.Fail {
+				t.Errorf("%s: e^x off by %d ulp is %s, share %.3g", c.Name(), k, j.Verdict, float64(j.Accuracy.Share))
+			}
+		}
+	}
+	if !failed {
+		t.Error("2^(x*log2(e)) passes as the library's e^x")
+	}
 }
 
 // TestSoftmaxByHand checks truths against results worked by hand.

@@ -2,8 +2,9 @@
 // those of kernels/hip, and must pass every case. The symbol of one is that
 // of the kernel it stands for, two underscores and a name that begins with
 // "twin", with "steps" where f16 and bf16 are rounded in every step, as in
-// candle's own arithmetic, or with "chain" where one thread adds up what the
-// bundled kernels share among 32 or more: the bounds of these are wider.
+// candle's own arithmetic, with "chain" where one thread adds up what the bundled
+// kernels share among 32 or more, or with "exp2" where e^x is no function of
+// the library: the bounds of these are wider.
 #pragma once
 
 #include "libm.h"

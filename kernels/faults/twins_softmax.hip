@@ -98,7 +98,7 @@ struct twin_online {
 };
 
 // e^z as 2^(z*log2 e), the product in two parts.
-struct twin_exp2 {
+struct exp2_reduced {
   static __device__ float exp(float z) {
     if (z < -200) // of -inf both parts would be NaN
       return 0;
@@ -123,7 +123,7 @@ struct twin_exp2 {
 
 // The same in one product, as code generators have it: its error grows with
 // the distance from the maximum.
-struct twin_exp2_plain {
+struct exp2_plain {
   template <typename T>
   static __device__ void row(const T *x, T *y, int n, int lane) {
     float top = lowest<float>(), sum = 0;
@@ -261,11 +261,11 @@ SOFTMAX(f16, twin_division)
 SOFTMAX(f64, twin_online)
 SOFTMAX(f32, twin_online)
 SOFTMAX(bf16, twin_online)
-SOFTMAX(f32, twin_exp2)
-SOFTMAX(f16, twin_exp2)
-SOFTMAX(bf16, twin_exp2_plain)
-SOFTMAX(f16, twin_exp2_plain)
-SOFTMAX(f32, twin_exp2_plain)
+SOFTMAX(f32, exp2_reduced)
+SOFTMAX(f16, exp2_reduced)
+SOFTMAX(bf16, exp2_plain)
+SOFTMAX(f16, exp2_plain)
+SOFTMAX(f32, exp2_plain)
 SOFTMAX(f32, twin_chunks)
 SOFTMAX(f64, twin_chunks)
 SOFTMAX(f64, chain_sequential)
