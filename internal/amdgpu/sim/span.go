@@ -24,6 +24,7 @@ import (
 
 // A span is a run of instructions of one unit.
 type span struct {
+	id       int32 // number in the unit
 	first, n int32 // ops
 	uops     []uop // with one that ends it
 	slow     []slowUop
@@ -84,8 +85,14 @@ func (w *wave) runSpan(s *span) bool {
 	if s.f32 && !w.mode.Default32() || s.f16 && !w.mode.Default1664() || s.trans && w.trans.Model != arith.CR {
 		return false
 	}
-	if g.checks && !w.defineSpan(s) {
-		return false
+	if g.checks {
+		// What was so the last time is so as long as only spans execute.
+		if now := (spanPass{w.exec, w.epoch}); w.passes[s.id] != now {
+			if !w.defineSpan(s) {
+				return false
+			}
+			w.passes[s.id] = now
+		}
 	}
 	for _, c := range s.counts {
 		g.inst[c.class&15] += c.n
@@ -152,6 +159,7 @@ func (w *wave) runUops(s *span) {
 // finishSpan executes what s has from op i on, one by one, where something
 // that a span takes for defined is not.
 func (w *wave) finishSpan(s *span, i int32) {
+	w.forget()
 	for ; i < s.first+s.n; i++ {
 		o := &w.unit.ops[i]
 		w.at = i
@@ -161,6 +169,15 @@ func (w *wave) finishSpan(s *span, i int32) {
 		o.run(w, o)
 	}
 }
+
+// A spanPass is when a span was last found to read nothing undefined.
+type spanPass struct {
+	exec, epoch uint64
+}
+
+// forget is called before anything but a span executes: after it registers may
+// be undefined that were defined before.
+func (w *wave) forget() { w.epoch++ }
 
 // defineSpan marks what s writes as defined, and reports whether all it reads
 // is.

@@ -39,6 +39,8 @@ func (u *unit) findSpans(wave int) {
 			b.at = int32(j)
 		}
 		if s := b.finish(int32(j - i)); s != nil {
+			s.id = u.spans
+			u.spans++
 			u.ops[i].span = s
 		}
 		i = max(j, i+1)

@@ -206,6 +206,12 @@ func (w *wave) rowsDefined(m *memOp) bool {
 func (w *wave) enter(u *unit) {
 	w.unit = u
 	copy(w.consts[:], u.consts)
+	w.forget()
+	if n := int(u.spans); cap(w.passes) < n {
+		w.passes = make([]spanPass, n)
+	} else {
+		w.passes = w.passes[:n]
+	}
 	w.sites = nil
 	if u.sites > 0 {
 		w.sites = &w.g.sitesOf(u)[0]

@@ -263,7 +263,7 @@ func testMemoryForms(t *testing.T) {
 		name = fmt.Sprintf("%s%c%d/%d", name, form, m.size/4, n)
 		// Executing it in Go leaves at, which the span begins before.
 		const at = 1
-		u := &unit{ops: []op{o, o}}
+		u := &unit{ops: []op{o, o}, spans: 1}
 		b := spanBuilder{u: u, span: &span{}, wave: n, at: at}
 		if !b.add(&u.ops[0]) {
 			t.Fatalf("%s is not taken", name)
@@ -300,6 +300,7 @@ func testMemoryForms(t *testing.T) {
 					w.shadow.v[firstVGPR+r.IntN(9)].hi = r.Uint64()
 				}
 				w.exec = x.exec
+				w.forget()
 				rig.address(&u.ops[0], x, r)
 				ran[i] = w.runSpan(s)
 				w.count()

@@ -72,6 +72,7 @@ type unit struct {
 	agprs   int
 	consts  []uint32 // of uops
 	sites   int32    // of uops that access memory
+	spans   int32
 }
 
 // unitAt returns the unit that holds the address in the image, compiled for

@@ -51,7 +51,9 @@ type wave struct {
 	elements [quarters]uint64 // of loads by AVX2, where each quarter's are
 	sites    *site            // of the unit
 	mem      memCount         // since the last call of count
-	race     raceView         // with checks: that of memory that work-groups share
+	passes   []spanPass
+	epoch    uint64   // see forget
+	race     raceView // with checks: that of memory that work-groups share
 
 	mode arith.Mode
 	arch isa.Arch

@@ -47,6 +47,9 @@ func (f memoryForm) name() string {
 	return fmt.Sprintf("load%c%d", f.space, f.dwords)
 }
 
+// racePhases is how many numbers the phases have in records of races.
+const racePhases = 64
+
 // onlyGo is the form of accesses that have none.
 const onlyGo = "onlyGo"
 
@@ -200,10 +203,20 @@ func (f memoryWriter) writeLoad(nq int) {
 		f.p("XORL DI, DI")
 	}
 	for q := range nq {
+		f.p("VMOVDQU32 %d(SI), Z2", 64*q)
+		if q > 0 {
+			f.p("VPCMPUD $4, %d(SI), Z2, K5", 64*(q-1))
+			f.p("KORTESTW K5, K5")
+			f.p("JNZ other%d", q)
+			for k := range f.dwords {
+				f.p("VMOVDQA32 Z%d, Z%d", 16+4*(q-1)+k, 16+4*q+k)
+			}
+			f.p("JMP next%d", q)
+			f.label("other%d", q)
+		}
 		// The shape.
 		f.p("MOVL %d(SI), AX", 64*q)
 		f.p("VPBROADCASTD AX, Z1")
-		f.p("VMOVDQU32 %d(SI), Z2", 64*q)
 		f.p("VPSUBD Z1, Z2, Z2")
 		f.p("VPTESTMD Z2, Z2, K5")
 		f.p("KORTESTW K5, K5")
@@ -424,56 +437,26 @@ func (w *writer) record(name string, write bool) {
 	w.p("SHRL $6, CX")
 	w.p("ANDL $255, CX")
 	w.p("CMPB raceChunk_mixed(DX)(CX*1), $0")
-	w.p("JE alike")
-	w.lineOf()
-	w.p("VMOVDQU32 raceLine_w(SI), Z4")
-	w.p("VMOVDQU32 raceLine_r(SI), Z5")
-	w.p("JMP after")
-	w.label("alike")
-	w.p("MOVL raceChunk_w(DX)(CX*4), SI")
-	w.p("MOVL raceChunk_r(DX)(CX*4), R12")
-	w.p("VPBROADCASTD SI, Z4")
-	w.p("VPBROADCASTD R12, Z5")
-	if write {
-		w.p("CMPL SI, R14")
-		w.p("JNE after")
-		w.p("TESTL R12, R12")
-		w.p("JZ next")
-		w.p("CMPL R12, R14")
-		w.p("JE next")
-	} else {
-		w.p("CMPL R12, R14")
-		w.p("JE known")
-		w.p("CMPL R12, $-1")
-		w.p("JNE after")
-		w.label("known")
-		w.p("TESTL SI, SI")
-		w.p("JZ next")
-		w.p("XORL R14, SI")
-		w.p("CMPL SI, $64")
-		w.p("JCS next")
-	}
-	w.label("after")
-	w.after(write)
+	w.p("JNE mixed")
 	old, field := "Z5", "r"
 	if write {
 		old, field = "Z4", "w"
 	}
+	w.afterAlike(write)
+	// SI is the new record, R12 the old one.
+	w.p("CMPL SI, R12")
+	w.p("JE next")
+	w.p("VPBROADCASTD SI, Z13")
 	w.p("KMOVW K5, R12")
-	w.p("CMPB raceChunk_mixed(DX)(CX*1), $0")
-	w.p("JNE mixed")
 	w.p("CMPL R12, $0xffff")
 	w.p("JNE part")
-	w.p("VMOVD X13, raceChunk_%s(DX)(CX*4)", field)
+	w.p("MOVL SI, raceChunk_%s(DX)(CX*4)", field)
 	w.p("JMP next")
-
-	w.label("part")
-	// The line becomes mixed, unless nothing changes.
-	w.p("VPCMPUD $4, Z13, %s, K6", old)
-	w.p("KORTESTW K6, K6")
-	w.p("JZ next")
+	w.label("part") // The line becomes mixed.
 	w.p("CMPW raceChunk_slot(DX)(CX*2), $0")
 	w.p("JE fail")
+	w.p("VPBROADCASTD raceChunk_w(DX)(CX*4), Z4")
+	w.p("VPBROADCASTD raceChunk_r(DX)(CX*4), Z5")
 	w.p("MOVB $1, raceChunk_mixed(DX)(CX*1)")
 	w.lineOf()
 	w.p("VMOVDQU32 Z4, raceLine_w(SI)")
@@ -482,6 +465,11 @@ func (w *writer) record(name string, write bool) {
 	w.p("JMP next")
 
 	w.label("mixed")
+	w.lineOf()
+	w.p("VMOVDQU32 raceLine_w(SI), Z4")
+	w.p("VMOVDQU32 raceLine_r(SI), Z5")
+	w.after(write)
+	w.p("KMOVW K5, R12")
 	w.lineOf()
 	w.p("VMOVDQU32 Z13, K5, raceLine_%s(SI)", field)
 	w.p("CMPL R12, $0xffff")
@@ -508,6 +496,77 @@ func (w *writer) record(name string, write bool) {
 	w.label("fail")
 	w.p("MOVL $1, AX")
 	w.p("RET")
+}
+
+// afterAlike takes the records of the dwords of line CX, which are alike, and
+// leaves the one of what changes in SI, and in R12 as it was.
+func (w *writer) afterAlike(write bool) {
+	w.p("MOVL raceChunk_w(DX)(CX*4), SI")
+	w.p("MOVL raceChunk_r(DX)(CX*4), R12")
+	// wave leaves the number of the wave of record SI in the work-group, and
+	// goes on at outside where it is of another.
+	wave := func(outside string) {
+		w.p("SHLL $2, SI")
+		w.p("SHRL $8, SI")
+		w.p("SUBL wave_race+raceView_from(R10), SI")
+		w.p("CMPL SI, wave_race+raceView_n(R10)")
+		w.p("JCC %s", outside)
+	}
+	// ordered fails where the access of a record of another wave may not be
+	// ordered before this one. It uses R12.
+	ordered := func(field, done string) {
+		w.p("MOVL raceChunk_%s(DX)(CX*4), R12", field)
+		w.p("MOVL R12, SI")
+		wave(field + "Outside")
+		w.p("XORL R14, R12")
+		w.p("TESTL $%d, R12", racePhases-1)
+		w.p("JZ fail")
+		w.p("JMP %s", done)
+		w.label(field + "Outside")
+		w.p("CMPL site_others(R13), $0")
+		w.p("JNE fail")
+	}
+	w.p("TESTL SI, SI")
+	w.p("JZ writes")
+	w.p("XORL R14, SI")
+	w.p("TESTL $0x3fffffc0, SI") // the same wave's
+	w.p("JZ writes")
+	ordered("w", "writes")
+	w.label("writes")
+	w.p("MOVL raceChunk_r(DX)(CX*4), R12")
+	if write {
+		w.p("TESTL R12, R12")
+		w.p("JZ reads")
+		w.p("CMPL R12, R14")
+		w.p("JE reads")
+		ordered("r", "reads")
+		w.label("reads")
+		w.p("MOVL R14, SI")
+		w.p("MOVL raceChunk_w(DX)(CX*4), R12")
+		return
+	}
+	w.p("CMPL R12, R14")
+	w.p("JE next")
+	w.p("CMPL R12, $-1")
+	w.p("JE next")
+	w.p("MOVL R12, SI")
+	w.p("TESTL R12, R12")
+	w.p("JZ first")
+	wave("others")
+	w.p("MOVL R12, SI")
+	w.p("XORL R14, SI")
+	w.p("TESTL $%d, SI", racePhases-1)
+	w.p("JNZ first")
+	w.p("MOVL $0x80000000, SI")
+	w.p("ORL R14, SI")
+	w.p("JMP read")
+	w.label("others")
+	w.p("MOVL site_others(R13), SI")
+	w.p("ORL R14, SI")
+	w.p("JMP read")
+	w.label("first")
+	w.p("MOVL R14, SI")
+	w.label("read")
 }
 
 // lineOf leaves the records of line CX, which has a slot, in SI.
@@ -554,11 +613,11 @@ func (w *writer) after(write bool) {
 	}
 	w.p("VPTESTMD Z4, Z4, K5, K6")
 	w.p("VPTESTMD Z14, Z11, K6, K6") // of other waves
-	ordered("Z4", "Z11", "writes")
+	ordered("Z4", "Z11", "lineWrites")
 	if write {
 		w.p("VPTESTMD Z5, Z5, K5, K6")
 		w.p("VPTESTMD Z15, Z15, K6, K6")
-		ordered("Z5", "Z15", "reads")
+		ordered("Z5", "Z15", "lineReads")
 		w.p("VMOVDQA32 Z6, Z13")
 		return
 	}
