@@ -16,7 +16,6 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -197,13 +196,25 @@ func Digest(dialect, family string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-var include = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*"([^"]+)"`)
+// includedBy returns the file that a line of source includes in quotes.
+func includedBy(line string) (name string, ok bool) {
+	for _, s := range []string{"#", "include", `"`} {
+		if line, ok = strings.CutPrefix(strings.TrimLeft(line, " \t"), s); !ok {
+			return "", false
+		}
+	}
+	name, _, ok = strings.Cut(line, `"`)
+	return name, ok && name != ""
+}
 
 // includes adds to headers what src includes, directly or not, from the
 // first of folders that has it.
 func includes(headers map[string]string, folders []string, src string) error {
-	for _, m := range include.FindAllStringSubmatch(src, -1) {
-		name := m[1]
+	for line := range strings.Lines(src) {
+		name, ok := includedBy(line)
+		if !ok {
+			continue
+		}
 		if _, ok := headers[name]; ok {
 			continue
 		}

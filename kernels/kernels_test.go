@@ -143,3 +143,21 @@ func TestObjects(t *testing.T) {
 		}
 	}
 }
+
+// TestIncludedBy tries lines of source.
+func TestIncludedBy(t *testing.T) {
+	for line, want := range map[string]string{
+		"#include \"a.h\"\n":             "a.h",
+		"\t # \tinclude\"dir/b.cuh\" //": "dir/b.cuh",
+		"#include <hip/hip_runtime.h>\n": "",
+		"// #include \"a.h\"\n":          "",
+		"#include \"\"\n":                "",
+		"#include \"a.h\n":               "",
+		"#define X \"include\"\n":        "",
+		"":                               "",
+	} {
+		if got, ok := includedBy(line); got != want && ok || ok != (want != "") {
+			t.Errorf("%q: got %q, %v, want %q", line, got, ok, want)
+		}
+	}
+}

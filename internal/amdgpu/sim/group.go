@@ -297,7 +297,7 @@ func (w *wave) runChecked(n int64) {
 			g.laneOps += int64(bits.OnesCount64(w.exec))
 			g.laneSlots += int64(w.n)
 		}
-		w.forget()
+		w.doubt()
 		if o.shadow != nil {
 			o.shadow(w, o)
 		}

@@ -202,7 +202,7 @@ func (b *buffer) CopyIn(src []byte) error {
 		return err
 	}
 	copy(b.r.data, src)
-	b.r.def = nil
+	b.r.def, b.r.blank = nil, false
 	return nil
 }
 
@@ -223,10 +223,19 @@ func (b *buffer) Poison(pattern byte) error {
 }
 
 func (b *buffer) poison(pattern byte) {
-	for i := range b.r.data {
-		b.r.data[i] = pattern
-	}
+	fill(b.r.data, pattern)
 	b.r.def = make([]byte, len(b.r.data))
+	b.r.blank, b.r.pattern = true, pattern
+}
+
+// fill makes every byte of p the pattern.
+func fill(p []byte, pattern byte) {
+	first := p[:min(len(p), 4<<10)]
+	for i := range first {
+		first[i] = pattern
+	}
+	for p = p[len(first):]; len(p) > 0; p = p[copy(p, first):] {
+	}
 }
 
 // Unwritten returns how many bytes of the buffer were never written since

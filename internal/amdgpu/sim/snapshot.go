@@ -5,9 +5,13 @@ import (
 	"sync"
 )
 
-// A snapshot is a region as it was before the launch wrote it.
+// A snapshot is a region as it was before the launch wrote it. One that was
+// blank has no bytes saved: copying a large output that nothing was written to
+// would take a good part of the launch.
 type snapshot struct {
 	data, def []byte
+	blank     bool
+	pattern   byte
 }
 
 // touch is called before a write to r: the first one in a launch saves the
@@ -21,7 +25,12 @@ func (g *group) touch(r *region) {
 	defer l.saveMu.Unlock()
 	if r.saved.Load() == nil {
 		l.saved = append(l.saved, r)
-		r.saved.Store(&snapshot{bytes.Clone(r.data), bytes.Clone(r.def)})
+		s := &snapshot{blank: r.blank, pattern: r.pattern}
+		if !r.blank {
+			s.data, s.def = bytes.Clone(r.data), bytes.Clone(r.def)
+		}
+		r.blank = false
+		r.saved.Store(s)
 	}
 }
 
@@ -29,8 +38,21 @@ func (g *group) touch(r *region) {
 func (l *launch) restore() {
 	for _, r := range l.saved {
 		s := r.saved.Load()
+		if s.blank {
+			fill(r.data, s.pattern)
+			clear(r.def)
+			continue
+		}
 		copy(r.data, s.data)
 		copy(r.def, s.def)
+	}
+}
+
+// written notes, after a launch that calls no touch, that it may have written
+// everything.
+func (l *launch) written() {
+	for _, r := range l.dev.mem.slots {
+		r.blank = false
 	}
 }
 

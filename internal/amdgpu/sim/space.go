@@ -31,6 +31,11 @@ type region struct {
 	// def holds 1 for each byte that was written, and is nil where all were.
 	def []byte
 
+	// blank says that nothing was written since every byte became pattern,
+	// and def all zeros.
+	blank   bool
+	pattern byte
+
 	readOnly bool // what the runtime owns: the packet, kernel arguments
 
 	saved atomic.Pointer[snapshot] // contents before the launch in progress

@@ -159,7 +159,7 @@ func (w *wave) runUops(s *span) {
 // finishSpan executes what s has from op i on, one by one, where something
 // that a span takes for defined is not.
 func (w *wave) finishSpan(s *span, i int32) {
-	w.forget()
+	w.doubt()
 	for ; i < s.first+s.n; i++ {
 		o := &w.unit.ops[i]
 		w.at = i
@@ -175,9 +175,9 @@ type spanPass struct {
 	exec, epoch uint64
 }
 
-// forget is called before anything but a span executes: after it registers may
+// doubt is called before anything but a span executes: after it registers may
 // be undefined that were defined before.
-func (w *wave) forget() { w.epoch++ }
+func (w *wave) doubt() { w.epoch++ }
 
 // defineSpan marks what s writes as defined, and reports whether all it reads
 // is.

@@ -266,6 +266,9 @@ func (b *spanBuilder) vector(o *op) bool {
 	u.slow = int32(len(b.slow))
 	b.slow = append(b.slow, slowUop{op: o, run: o.run, next: int32(len(b.uops)) + 1})
 	b.emit(f.codes[which], u)
+	if f.form == "addcCo" {
+		b.pairAdd()
+	}
 	if cmpx {
 		off, _ := b.writesExec(0, 2)
 		b.uops = append(b.uops, uop{code: int32(formNumbers["sMov64"]), a: u.sd, sd: off})
@@ -282,6 +285,37 @@ func (b *spanBuilder) emit(form uint16, u uop) {
 	}
 	u.code = int32(form) + int32(b2u(b.wave == 32))
 	b.uops = append(b.uops, u)
+}
+
+// addPairs are the forms of v_add_co_u32 and v_addc_co_u32 in a row, by those
+// that each has.
+var addPairs = func() map[[2]int32]int32 {
+	t := map[[2]int32]int32{}
+	kinds := []string{"RR", "SR", "RS"}
+	for _, low := range kinds {
+		for _, high := range kinds {
+			for k := range int32(2) {
+				t[[2]int32{int32(formNumbers["addCo"+low]) + k, int32(formNumbers["addcCo"+high]) + k}] = int32(formNumbers["addPair"+low+high]) + k
+			}
+		}
+	}
+	return t
+}()
+
+// pairAdd makes the last two uops one, if they are the halves of a 64-bit
+// addition. A scalar operand is read before the carries of the first are
+// written.
+func (b *spanBuilder) pairAdd() {
+	n := len(b.uops)
+	if n < 2 {
+		return
+	}
+	low, high := &b.uops[n-2], &b.uops[n-1]
+	pair, ok := addPairs[[2]int32{low.code, high.code}]
+	carries := low.sd // of one dword or two
+	if ok && high.m == carries && high.a&^4 != carries&^4 && high.b&^4 != carries&^4 {
+		low.code = pair
+	}
 }
 
 // scalarOffset is where an SGPR is in a wave.

@@ -206,7 +206,7 @@ func (w *wave) rowsDefined(m *memOp) bool {
 func (w *wave) enter(u *unit) {
 	w.unit = u
 	copy(w.consts[:], u.consts)
-	w.forget()
+	w.doubt()
 	if n := int(u.spans); cap(w.passes) < n {
 		w.passes = make([]spanPass, n)
 	} else {

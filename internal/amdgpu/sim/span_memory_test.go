@@ -300,7 +300,7 @@ func testMemoryForms(t *testing.T) {
 					w.shadow.v[firstVGPR+r.IntN(9)].hi = r.Uint64()
 				}
 				w.exec = x.exec
-				w.forget()
+				w.doubt()
 				rig.address(&u.ops[0], x, r)
 				ran[i] = w.runSpan(s)
 				w.count()

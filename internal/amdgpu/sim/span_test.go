@@ -221,6 +221,64 @@ func testForms(t *testing.T) {
 			}
 		}
 	}
+	// Both halves of a 64-bit addition.
+	paired := map[int32]bool{}
+	for _, low := range formKinds[2] {
+		for _, high := range formKinds[2] {
+			for _, n := range []int{32, 64} {
+				for k := range 8 {
+					sd, dsts := int32(30), [2]int32{dst, dst + 1}
+					switch k {
+					case 1:
+						dsts = [2]int32{firstVGPR, firstVGPR + 2} // the same as sources
+					case 2:
+						dsts = [2]int32{firstVGPR + 2, firstVGPR}
+					case 3:
+						dsts[0] = dsts[1]
+					case 4:
+						sd = 20 // a scalar source of the second
+					case 5:
+						sd = 22
+					}
+					u := &unit{}
+					for i, name := range []string{"v_add_co_u32", "v_addc_co_u32"} {
+						o := op{in: &isa.Inst{Name: name, Enc: isa.VOP3, NSrc: uint8(2 + i)}, run: specs[name].run, dst: dsts[i], final: dsts[i], target: -1, flags: opVALU}
+						for j, kind := range []byte([]string{low, high}[i]) {
+							o.src[j] = source(kind, j)
+						}
+						if i == 1 {
+							o.src[2] = src{kind: srcSGPR, reg: sd, slot: 2}
+						}
+						o.sd = sdst{sdstSGPR, sd, 2}
+						if k == 6 && i == 1 {
+							o.sd.reg = 40
+						}
+						if k == 7 && i == 0 {
+							o.sd.reg = 40 // not the carries of the second
+						}
+						o.sh = &shadowOperands{dst: o.final, n: 1, lo: true, hi: true}
+						u.ops = append(u.ops, o)
+					}
+					b := spanBuilder{u: u, span: &span{}, wave: n}
+					for i := range u.ops {
+						if !b.add(&u.ops[i]) {
+							t.Fatal("an addition is not taken")
+						}
+					}
+					s := b.finish(2)
+					for i := range s.uops {
+						paired[s.uops[i].code] = true
+					}
+					st.compare(u, s, isa.GFX90A, n, 20)
+				}
+			}
+		}
+	}
+	for _, pair := range addPairs {
+		if !paired[pair] {
+			t.Errorf("form %d of additions not tried", pair)
+		}
+	}
 	for name, form := range scalarForms {
 		wide := uint8(1)
 		if strings.HasSuffix(name, "64") {
@@ -264,6 +322,9 @@ func testForms(t *testing.T) {
 	}
 	var missing []string
 	for name, n := range formNumbers {
+		if strings.HasPrefix(name, "addPair") {
+			continue // see above
+		}
 		if name == "onlyGo" || strings.HasPrefix(name, "load") || strings.HasPrefix(name, "store") {
 			continue // see TestMemoryForms
 		}

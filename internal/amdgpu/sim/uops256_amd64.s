@@ -24145,7 +24145,25 @@ DATA codes<>+5096(SB)/8, $storeL264<>(SB)
 DATA codes<>+5104(SB)/8, $storeL232<>(SB)
 DATA codes<>+5112(SB)/8, $storeL464<>(SB)
 DATA codes<>+5120(SB)/8, $storeL432<>(SB)
-GLOBL codes<>(SB), RODATA, $5128
+DATA codes<>+5128(SB)/8, $addCoRR<>(SB)
+DATA codes<>+5136(SB)/8, $addCoRR<>(SB)
+DATA codes<>+5144(SB)/8, $addCoRR<>(SB)
+DATA codes<>+5152(SB)/8, $addCoRR<>(SB)
+DATA codes<>+5160(SB)/8, $addCoRR<>(SB)
+DATA codes<>+5168(SB)/8, $addCoRR<>(SB)
+DATA codes<>+5176(SB)/8, $addCoSR<>(SB)
+DATA codes<>+5184(SB)/8, $addCoSR<>(SB)
+DATA codes<>+5192(SB)/8, $addCoSR<>(SB)
+DATA codes<>+5200(SB)/8, $addCoSR<>(SB)
+DATA codes<>+5208(SB)/8, $addCoSR<>(SB)
+DATA codes<>+5216(SB)/8, $addCoSR<>(SB)
+DATA codes<>+5224(SB)/8, $addCoRS<>(SB)
+DATA codes<>+5232(SB)/8, $addCoRS<>(SB)
+DATA codes<>+5240(SB)/8, $addCoRS<>(SB)
+DATA codes<>+5248(SB)/8, $addCoRS<>(SB)
+DATA codes<>+5256(SB)/8, $addCoRS<>(SB)
+DATA codes<>+5264(SB)/8, $addCoRS<>(SB)
+GLOBL codes<>(SB), RODATA, $5272
 
 DATA constants<>+0(SB)/4, $0x7fffffff
 DATA constants<>+4(SB)/4, $0x7fffffff

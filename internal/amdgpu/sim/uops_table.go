@@ -346,4 +346,13 @@ var formNumbers = map[string]uint16{
 	"storeL1":     635,
 	"storeL2":     637,
 	"storeL4":     639,
+	"addPairRRRR": 641,
+	"addPairRRSR": 643,
+	"addPairRRRS": 645,
+	"addPairSRRR": 647,
+	"addPairSRSR": 649,
+	"addPairSRRS": 651,
+	"addPairRSRR": 653,
+	"addPairRSSR": 655,
+	"addPairRSRS": 657,
 }

@@ -52,7 +52,7 @@ type wave struct {
 	sites    *site            // of the unit
 	mem      memCount         // since the last call of count
 	passes   []spanPass
-	epoch    uint64   // see forget
+	epoch    uint64   // see doubt
 	race     raceView // with checks: that of memory that work-groups share
 
 	mode arith.Mode

@@ -498,6 +498,9 @@ TEXT putMask<>(SB), NOSPLIT|NOFRAME, $0-0
 	}
 	w.records256()
 	w.memoryData()
+	addPairs(func(low, high string) {
+		codes = append(codes, "addCo"+low, "addCo"+low) // which goes on with the second uop
+	})
 	w.table(codes)
 	var eight bytes.Buffer
 	for i, k := range w.constants {
