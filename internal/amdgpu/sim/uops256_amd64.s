@@ -23216,7 +23216,7 @@ line:
 	SHRL $6, CX
 	ANDL $255, CX
 	CMPB raceChunk_mixed(DX)(CX*1), $0
-	JNE fail
+	JNE mixed
 	MOVL raceChunk_w(DX)(CX*4), R12
 	TESTL R12, R12
 	JZ writes
@@ -23277,7 +23277,7 @@ changed:
 	MOVQ AX, R12
 	XORQ BX, R12
 	CMPQ R12, $64
-	JCC whole
+	JCC changedLine
 	MOVL BX, CX
 	SHRL $2, CX
 	NOTL CX
@@ -23285,9 +23285,9 @@ changed:
 	MOVL $0xffff, R12
 	SHRL CX, R12
 	ANDL R12, SI
-whole:
-	VMOVQ X1, CX
+changedLine:
 	MOVWLZX SI, SI
+	VMOVQ X1, CX
 	CMPL SI, $0xffff
 	JNE part
 	VMOVD X2, raceChunk_r(DX)(CX*4)
@@ -23317,6 +23317,165 @@ part:
 	VPCMPEQD bits<>+32(SB), Y7, Y7
 	VBLENDVPS Y7, Y2, Y5, Y7
 	VMOVDQU Y7, raceLine_r+32(SI)
+	JMP next
+mixed:
+	VMOVDQU Y8, wave_spill+0(R10)
+	VMOVDQU Y9, wave_spill+32(R10)
+	VMOVDQU Y10, wave_spill+64(R10)
+	VMOVDQU Y11, wave_spill+96(R10)
+	VMOVDQU Y12, wave_spill+128(R10)
+	VMOVDQU Y13, wave_spill+160(R10)
+	VMOVDQU Y14, wave_spill+192(R10)
+	VMOVDQU Y15, wave_spill+224(R10)
+	VMOVQ CX, X1
+	MOVL AX, CX
+	SHRL $2, CX
+	ANDL $15, CX
+	MOVL $0xffff, SI
+	SHLL CX, SI
+	MOVQ AX, R12
+	XORQ BX, R12
+	CMPQ R12, $64
+	JCC mixedLine
+	MOVL BX, CX
+	SHRL $2, CX
+	NOTL CX
+	ANDL $15, CX
+	MOVL $0xffff, R12
+	SHRL CX, R12
+	ANDL R12, SI
+mixedLine:
+	MOVWLZX SI, SI
+	VMOVQ X1, CX
+	MOVL SI, R12
+	VMOVD SI, X1
+	VPBROADCASTD X1, Y1
+	MOVWLZX raceChunk_slot(DX)(CX*2), SI
+	DECQ SI
+	SHLQ $7, SI
+	ADDQ raceChunk_lines(DX), SI
+	VMOVD R14, X8
+	VPBROADCASTD X8, Y8
+	VPBROADCASTD wave_race+raceView_from(R10), Y9
+	VPBROADCASTD wave_race+raceView_n(R10), Y10
+	VPBROADCASTD site_others(R13), Y11
+	VPXOR Y12, Y12, Y12
+	VPAND bits<>+0(SB), Y1, Y2
+	VPCMPEQD bits<>+0(SB), Y2, Y2
+	VMOVDQU raceLine_w+0(SI), Y4
+	VMOVDQU raceLine_r+0(SI), Y5
+	VPXOR Y8, Y4, Y7
+	VPAND raceMasks8<>+32(SB), Y7, Y13
+	VPCMPEQD Y12, Y13, Y13
+	VPANDN Y2, Y13, Y13
+	VPCMPEQD Y12, Y4, Y14
+	VPANDN Y13, Y14, Y13
+	VPTEST Y13, Y13
+	JZ lineWrites0
+	VPSLLD $2, Y4, Y14
+	VPSRLD $8, Y14, Y14
+	VPSUBD Y9, Y14, Y14
+	VPMAXUD Y10, Y14, Y15
+	VPCMPEQD Y14, Y15, Y15
+	VPAND raceMasks8<>+0(SB), Y7, Y14
+	VPCMPEQD Y12, Y14, Y14
+	VBLENDVPS Y15, Y11, Y14, Y14
+	VPTEST Y14, Y13
+	JNZ fail
+lineWrites0:
+	VPXOR Y8, Y5, Y7
+	VPSLLD $2, Y5, Y14
+	VPSRLD $8, Y14, Y14
+	VPSUBD Y9, Y14, Y14
+	VPMAXUD Y10, Y14, Y15
+	VPCMPEQD Y14, Y15, Y15
+	VPAND Y15, Y11, Y13
+	VPOR Y8, Y13, Y13
+	VPAND raceMasks8<>+0(SB), Y7, Y14
+	VPCMPEQD Y12, Y14, Y14
+	VPANDN Y14, Y15, Y14
+	VPAND raceMasks8<>+64(SB), Y14, Y14
+	VPOR Y14, Y13, Y13
+	VPCMPEQD Y12, Y5, Y14
+	VBLENDVPS Y14, Y8, Y13, Y13
+	VPCMPEQD Y12, Y7, Y14
+	VPCMPEQD Y15, Y15, Y15
+	VPCMPEQD Y15, Y5, Y15
+	VPOR Y15, Y14, Y14
+	VBLENDVPS Y14, Y5, Y13, Y13
+	VBLENDVPS Y2, Y13, Y5, Y5
+	VMOVDQU Y5, raceLine_r+0(SI)
+	VPAND bits<>+32(SB), Y1, Y2
+	VPCMPEQD bits<>+32(SB), Y2, Y2
+	VMOVDQU raceLine_w+32(SI), Y4
+	VMOVDQU raceLine_r+32(SI), Y5
+	VPXOR Y8, Y4, Y7
+	VPAND raceMasks8<>+32(SB), Y7, Y13
+	VPCMPEQD Y12, Y13, Y13
+	VPANDN Y2, Y13, Y13
+	VPCMPEQD Y12, Y4, Y14
+	VPANDN Y13, Y14, Y13
+	VPTEST Y13, Y13
+	JZ lineWrites1
+	VPSLLD $2, Y4, Y14
+	VPSRLD $8, Y14, Y14
+	VPSUBD Y9, Y14, Y14
+	VPMAXUD Y10, Y14, Y15
+	VPCMPEQD Y14, Y15, Y15
+	VPAND raceMasks8<>+0(SB), Y7, Y14
+	VPCMPEQD Y12, Y14, Y14
+	VBLENDVPS Y15, Y11, Y14, Y14
+	VPTEST Y14, Y13
+	JNZ fail
+lineWrites1:
+	VPXOR Y8, Y5, Y7
+	VPSLLD $2, Y5, Y14
+	VPSRLD $8, Y14, Y14
+	VPSUBD Y9, Y14, Y14
+	VPMAXUD Y10, Y14, Y15
+	VPCMPEQD Y14, Y15, Y15
+	VPAND Y15, Y11, Y13
+	VPOR Y8, Y13, Y13
+	VPAND raceMasks8<>+0(SB), Y7, Y14
+	VPCMPEQD Y12, Y14, Y14
+	VPANDN Y14, Y15, Y14
+	VPAND raceMasks8<>+64(SB), Y14, Y14
+	VPOR Y14, Y13, Y13
+	VPCMPEQD Y12, Y5, Y14
+	VBLENDVPS Y14, Y8, Y13, Y13
+	VPCMPEQD Y12, Y7, Y14
+	VPCMPEQD Y15, Y15, Y15
+	VPCMPEQD Y15, Y5, Y15
+	VPOR Y15, Y14, Y14
+	VBLENDVPS Y14, Y5, Y13, Y13
+	VBLENDVPS Y2, Y13, Y5, Y5
+	VMOVDQU Y5, raceLine_r+32(SI)
+	CMPL R12, $0xffff
+	JNE kept
+	VPBROADCASTD raceLine_w(SI), Y4
+	VPBROADCASTD raceLine_r(SI), Y5
+	VPCMPEQD raceLine_w(SI), Y4, Y7
+	VPCMPEQD raceLine_w+32(SI), Y4, Y8
+	VPAND Y8, Y7, Y7
+	VPCMPEQD raceLine_r(SI), Y5, Y8
+	VPAND Y8, Y7, Y7
+	VPCMPEQD raceLine_r+32(SI), Y5, Y8
+	VPAND Y8, Y7, Y7
+	VPMOVMSKB Y7, SI
+	CMPL SI, $-1
+	JNE kept
+	MOVB $0, raceChunk_mixed(DX)(CX*1)
+	VMOVD X4, raceChunk_w(DX)(CX*4)
+	VMOVD X5, raceChunk_r(DX)(CX*4)
+kept:
+	VMOVDQU wave_spill+0(R10), Y8
+	VMOVDQU wave_spill+32(R10), Y9
+	VMOVDQU wave_spill+64(R10), Y10
+	VMOVDQU wave_spill+96(R10), Y11
+	VMOVDQU wave_spill+128(R10), Y12
+	VMOVDQU wave_spill+160(R10), Y13
+	VMOVDQU wave_spill+192(R10), Y14
+	VMOVDQU wave_spill+224(R10), Y15
 next:
 	ORQ $63, AX
 	INCQ AX
@@ -23341,7 +23500,7 @@ line:
 	SHRL $6, CX
 	ANDL $255, CX
 	CMPB raceChunk_mixed(DX)(CX*1), $0
-	JNE fail
+	JNE mixed
 	MOVL raceChunk_w(DX)(CX*4), R12
 	TESTL R12, R12
 	JZ writes
@@ -23396,7 +23555,7 @@ reads:
 	MOVQ AX, R12
 	XORQ BX, R12
 	CMPQ R12, $64
-	JCC whole
+	JCC changedLine
 	MOVL BX, CX
 	SHRL $2, CX
 	NOTL CX
@@ -23404,9 +23563,9 @@ reads:
 	MOVL $0xffff, R12
 	SHRL CX, R12
 	ANDL R12, SI
-whole:
-	VMOVQ X1, CX
+changedLine:
 	MOVWLZX SI, SI
+	VMOVQ X1, CX
 	CMPL SI, $0xffff
 	JNE part
 	VMOVD X2, raceChunk_w(DX)(CX*4)
@@ -23436,6 +23595,161 @@ part:
 	VPCMPEQD bits<>+32(SB), Y7, Y7
 	VBLENDVPS Y7, Y2, Y4, Y7
 	VMOVDQU Y7, raceLine_w+32(SI)
+	JMP next
+mixed:
+	VMOVDQU Y8, wave_spill+0(R10)
+	VMOVDQU Y9, wave_spill+32(R10)
+	VMOVDQU Y10, wave_spill+64(R10)
+	VMOVDQU Y11, wave_spill+96(R10)
+	VMOVDQU Y12, wave_spill+128(R10)
+	VMOVDQU Y13, wave_spill+160(R10)
+	VMOVDQU Y14, wave_spill+192(R10)
+	VMOVDQU Y15, wave_spill+224(R10)
+	VMOVQ CX, X1
+	MOVL AX, CX
+	SHRL $2, CX
+	ANDL $15, CX
+	MOVL $0xffff, SI
+	SHLL CX, SI
+	MOVQ AX, R12
+	XORQ BX, R12
+	CMPQ R12, $64
+	JCC mixedLine
+	MOVL BX, CX
+	SHRL $2, CX
+	NOTL CX
+	ANDL $15, CX
+	MOVL $0xffff, R12
+	SHRL CX, R12
+	ANDL R12, SI
+mixedLine:
+	MOVWLZX SI, SI
+	VMOVQ X1, CX
+	MOVL SI, R12
+	VMOVD SI, X1
+	VPBROADCASTD X1, Y1
+	MOVWLZX raceChunk_slot(DX)(CX*2), SI
+	DECQ SI
+	SHLQ $7, SI
+	ADDQ raceChunk_lines(DX), SI
+	VMOVD R14, X8
+	VPBROADCASTD X8, Y8
+	VPBROADCASTD wave_race+raceView_from(R10), Y9
+	VPBROADCASTD wave_race+raceView_n(R10), Y10
+	VPBROADCASTD site_others(R13), Y11
+	VPXOR Y12, Y12, Y12
+	VPAND bits<>+0(SB), Y1, Y2
+	VPCMPEQD bits<>+0(SB), Y2, Y2
+	VMOVDQU raceLine_w+0(SI), Y4
+	VMOVDQU raceLine_r+0(SI), Y5
+	VPXOR Y8, Y4, Y7
+	VPAND raceMasks8<>+32(SB), Y7, Y13
+	VPCMPEQD Y12, Y13, Y13
+	VPANDN Y2, Y13, Y13
+	VPCMPEQD Y12, Y4, Y14
+	VPANDN Y13, Y14, Y13
+	VPTEST Y13, Y13
+	JZ lineWrites0
+	VPSLLD $2, Y4, Y14
+	VPSRLD $8, Y14, Y14
+	VPSUBD Y9, Y14, Y14
+	VPMAXUD Y10, Y14, Y15
+	VPCMPEQD Y14, Y15, Y15
+	VPAND raceMasks8<>+0(SB), Y7, Y14
+	VPCMPEQD Y12, Y14, Y14
+	VBLENDVPS Y15, Y11, Y14, Y14
+	VPTEST Y14, Y13
+	JNZ fail
+lineWrites0:
+	VPXOR Y8, Y5, Y7
+	VPCMPEQD Y12, Y7, Y13
+	VPANDN Y2, Y13, Y13
+	VPCMPEQD Y12, Y5, Y14
+	VPANDN Y13, Y14, Y13
+	VPTEST Y13, Y13
+	JZ lineReads0
+	VPSLLD $2, Y5, Y14
+	VPSRLD $8, Y14, Y14
+	VPSUBD Y9, Y14, Y14
+	VPMAXUD Y10, Y14, Y15
+	VPCMPEQD Y14, Y15, Y15
+	VPAND raceMasks8<>+0(SB), Y7, Y14
+	VPCMPEQD Y12, Y14, Y14
+	VBLENDVPS Y15, Y11, Y14, Y14
+	VPTEST Y14, Y13
+	JNZ fail
+lineReads0:
+	VBLENDVPS Y2, Y8, Y4, Y4
+	VMOVDQU Y4, raceLine_w+0(SI)
+	VPAND bits<>+32(SB), Y1, Y2
+	VPCMPEQD bits<>+32(SB), Y2, Y2
+	VMOVDQU raceLine_w+32(SI), Y4
+	VMOVDQU raceLine_r+32(SI), Y5
+	VPXOR Y8, Y4, Y7
+	VPAND raceMasks8<>+32(SB), Y7, Y13
+	VPCMPEQD Y12, Y13, Y13
+	VPANDN Y2, Y13, Y13
+	VPCMPEQD Y12, Y4, Y14
+	VPANDN Y13, Y14, Y13
+	VPTEST Y13, Y13
+	JZ lineWrites1
+	VPSLLD $2, Y4, Y14
+	VPSRLD $8, Y14, Y14
+	VPSUBD Y9, Y14, Y14
+	VPMAXUD Y10, Y14, Y15
+	VPCMPEQD Y14, Y15, Y15
+	VPAND raceMasks8<>+0(SB), Y7, Y14
+	VPCMPEQD Y12, Y14, Y14
+	VBLENDVPS Y15, Y11, Y14, Y14
+	VPTEST Y14, Y13
+	JNZ fail
+lineWrites1:
+	VPXOR Y8, Y5, Y7
+	VPCMPEQD Y12, Y7, Y13
+	VPANDN Y2, Y13, Y13
+	VPCMPEQD Y12, Y5, Y14
+	VPANDN Y13, Y14, Y13
+	VPTEST Y13, Y13
+	JZ lineReads1
+	VPSLLD $2, Y5, Y14
+	VPSRLD $8, Y14, Y14
+	VPSUBD Y9, Y14, Y14
+	VPMAXUD Y10, Y14, Y15
+	VPCMPEQD Y14, Y15, Y15
+	VPAND raceMasks8<>+0(SB), Y7, Y14
+	VPCMPEQD Y12, Y14, Y14
+	VBLENDVPS Y15, Y11, Y14, Y14
+	VPTEST Y14, Y13
+	JNZ fail
+lineReads1:
+	VBLENDVPS Y2, Y8, Y4, Y4
+	VMOVDQU Y4, raceLine_w+32(SI)
+	CMPL R12, $0xffff
+	JNE kept
+	VPBROADCASTD raceLine_w(SI), Y4
+	VPBROADCASTD raceLine_r(SI), Y5
+	VPCMPEQD raceLine_w(SI), Y4, Y7
+	VPCMPEQD raceLine_w+32(SI), Y4, Y8
+	VPAND Y8, Y7, Y7
+	VPCMPEQD raceLine_r(SI), Y5, Y8
+	VPAND Y8, Y7, Y7
+	VPCMPEQD raceLine_r+32(SI), Y5, Y8
+	VPAND Y8, Y7, Y7
+	VPMOVMSKB Y7, SI
+	CMPL SI, $-1
+	JNE kept
+	MOVB $0, raceChunk_mixed(DX)(CX*1)
+	VMOVD X4, raceChunk_w(DX)(CX*4)
+	VMOVD X5, raceChunk_r(DX)(CX*4)
+kept:
+	VMOVDQU wave_spill+0(R10), Y8
+	VMOVDQU wave_spill+32(R10), Y9
+	VMOVDQU wave_spill+64(R10), Y10
+	VMOVDQU wave_spill+96(R10), Y11
+	VMOVDQU wave_spill+128(R10), Y12
+	VMOVDQU wave_spill+160(R10), Y13
+	VMOVDQU wave_spill+192(R10), Y14
+	VMOVDQU wave_spill+224(R10), Y15
 next:
 	ORQ $63, AX
 	INCQ AX
@@ -24344,3 +24658,29 @@ DATA written<>+8(SB)/8, $0x0101010101010101
 DATA written<>+16(SB)/8, $0x0101010101010101
 DATA written<>+24(SB)/8, $0x0101010101010101
 GLOBL written<>(SB), RODATA|NOPTR, $32
+
+DATA raceMasks8<>+0(SB)/4, $0x3f
+DATA raceMasks8<>+4(SB)/4, $0x3f
+DATA raceMasks8<>+8(SB)/4, $0x3f
+DATA raceMasks8<>+12(SB)/4, $0x3f
+DATA raceMasks8<>+16(SB)/4, $0x3f
+DATA raceMasks8<>+20(SB)/4, $0x3f
+DATA raceMasks8<>+24(SB)/4, $0x3f
+DATA raceMasks8<>+28(SB)/4, $0x3f
+DATA raceMasks8<>+32(SB)/4, $0x3fffffc0
+DATA raceMasks8<>+36(SB)/4, $0x3fffffc0
+DATA raceMasks8<>+40(SB)/4, $0x3fffffc0
+DATA raceMasks8<>+44(SB)/4, $0x3fffffc0
+DATA raceMasks8<>+48(SB)/4, $0x3fffffc0
+DATA raceMasks8<>+52(SB)/4, $0x3fffffc0
+DATA raceMasks8<>+56(SB)/4, $0x3fffffc0
+DATA raceMasks8<>+60(SB)/4, $0x3fffffc0
+DATA raceMasks8<>+64(SB)/4, $0x80000000
+DATA raceMasks8<>+68(SB)/4, $0x80000000
+DATA raceMasks8<>+72(SB)/4, $0x80000000
+DATA raceMasks8<>+76(SB)/4, $0x80000000
+DATA raceMasks8<>+80(SB)/4, $0x80000000
+DATA raceMasks8<>+84(SB)/4, $0x80000000
+DATA raceMasks8<>+88(SB)/4, $0x80000000
+DATA raceMasks8<>+92(SB)/4, $0x80000000
+GLOBL raceMasks8<>(SB), RODATA|NOPTR, $96

@@ -49,6 +49,7 @@ type wave struct {
 	maskOf   uint64
 	maskRow  lanes
 	elements [quarters]uint64 // of loads by AVX2, where each quarter's are
+	spill    lanes            // of the same, eight registers
 	sites    *site            // of the unit
 	mem      memCount         // since the last call of count
 	passes   []spanPass

@@ -520,6 +520,12 @@ TEXT putMask<>(SB), NOSPLIT|NOFRAME, $0-0
 	for i := range 4 {
 		fmt.Fprintf(w, "DATA written<>+%d(SB)/8, $0x0101010101010101\n", 8*i)
 	}
-	w.WriteString("GLOBL written<>(SB), RODATA|NOPTR, $32\n")
+	w.WriteString("GLOBL written<>(SB), RODATA|NOPTR, $32\n\n")
+	for i, m := range []uint32{63, 0x3fffffc0, 0x80000000} { // phase, wave, raceMany
+		for j := range 8 {
+			fmt.Fprintf(w, "DATA raceMasks8<>+%d(SB)/4, $%#x\n", 32*i+4*j, m)
+		}
+	}
+	w.WriteString("GLOBL raceMasks8<>(SB), RODATA|NOPTR, $96\n")
 	return w.Bytes()
 }

@@ -7,7 +7,6 @@ import "fmt"
 // site is in R13 and the rows in R9. A quarter is two registers. A load whose
 // elements are of several dwords finds where all its quarters are first, which
 // it keeps in wave.elements, with the lowest bit set of those that are runs.
-// Of races they know lines whose records are all alike; others are left to Go.
 
 // memory256 writes form for waves of width lanes.
 func (w *writer) memory256(form memoryForm, width int) {
@@ -264,10 +263,8 @@ func (f memoryWriter) store256(nq int) {
 	f.count(nq)
 }
 
-// records256 is records for AVX2. What a line's records become where they are
-// alike is worked out on one of them; where they are not, and on a suspicion,
-// the access is left to Go. The routines use AX to DX, SI, R12, R14 and Y1 to
-// Y7 but Y3, Y0 and Y6.
+// records256 is records for AVX2. The routines use AX to DX, SI, R12, R14 and
+// Y1 to Y7 but Y3 and Y6.
 func (w *writer) records256() {
 	w.record256("recordRead", false)
 	w.record256("recordWrite", true)
@@ -287,7 +284,7 @@ func (w *writer) record256(name string, write bool) {
 	w.p("SHRL $6, CX")
 	w.p("ANDL $255, CX")
 	w.p("CMPB raceChunk_mixed(DX)(CX*1), $0")
-	w.p("JNE fail")
+	w.p("JNE mixed")
 	w.alike(write)
 	field := "r"
 	if write {
@@ -297,27 +294,7 @@ func (w *writer) record256(name string, write bool) {
 	w.p("CMPL SI, R12")
 	w.p("JE next")
 	w.p("VMOVD SI, X2")
-	// The dwords of the line.
-	w.p("VMOVQ CX, X1")
-	w.p("MOVL AX, CX")
-	w.p("SHRL $2, CX")
-	w.p("ANDL $15, CX")
-	w.p("MOVL $0xffff, SI")
-	w.p("SHLL CX, SI")
-	w.p("MOVQ AX, R12")
-	w.p("XORQ BX, R12")
-	w.p("CMPQ R12, $64")
-	w.p("JCC whole")
-	w.p("MOVL BX, CX")
-	w.p("SHRL $2, CX")
-	w.p("NOTL CX")
-	w.p("ANDL $15, CX") // dwords of the line that follow
-	w.p("MOVL $0xffff, R12")
-	w.p("SHRL CX, R12")
-	w.p("ANDL R12, SI")
-	w.label("whole")
-	w.p("VMOVQ X1, CX")
-	w.p("MOVWLZX SI, SI")
+	w.lineDwords("changed")
 	w.p("CMPL SI, $0xffff")
 	w.p("JNE part")
 	w.p("VMOVD X2, raceChunk_%s(DX)(CX*4)", field)
@@ -347,6 +324,39 @@ func (w *writer) record256(name string, write bool) {
 		w.p("VBLENDVPS Y7, Y2, Y%d, Y7", old)
 		w.p("VMOVDQU Y7, raceLine_%s+%d(SI)", field, 32*half)
 	}
+	w.p("JMP next")
+
+	w.label("mixed")
+	for i := range 8 {
+		w.p("VMOVDQU Y%d, wave_spill+%d(R10)", 8+i, 32*i)
+	}
+	w.lineDwords("mixed")
+	w.p("MOVL SI, R12")
+	w.p("VMOVD SI, X1")
+	w.p("VPBROADCASTD X1, Y1")
+	w.lineOf()
+	w.mixed(write)
+	w.p("CMPL R12, $0xffff")
+	w.p("JNE kept")
+	// All alike again?
+	w.p("VPBROADCASTD raceLine_w(SI), Y4")
+	w.p("VPBROADCASTD raceLine_r(SI), Y5")
+	w.p("VPCMPEQD raceLine_w(SI), Y4, Y7")
+	for _, x := range []string{"w+32(SI), Y4", "r(SI), Y5", "r+32(SI), Y5"} {
+		w.p("VPCMPEQD raceLine_%s, Y8", x)
+		w.p("VPAND Y8, Y7, Y7")
+	}
+	w.p("VPMOVMSKB Y7, SI")
+	w.p("CMPL SI, $-1")
+	w.p("JNE kept")
+	w.p("MOVB $0, raceChunk_mixed(DX)(CX*1)")
+	w.p("VMOVD X4, raceChunk_w(DX)(CX*4)")
+	w.p("VMOVD X5, raceChunk_r(DX)(CX*4)")
+	w.label("kept")
+	for i := range 8 {
+		w.p("VMOVDQU wave_spill+%d(R10), Y%d", 32*i, 8+i)
+	}
+
 	w.label("next")
 	w.p("ORQ $63, AX")
 	w.p("INCQ AX")
@@ -357,6 +367,103 @@ func (w *writer) record256(name string, write bool) {
 	w.label("fail")
 	w.p("MOVL $1, AX")
 	w.p("RET")
+}
+
+// lineDwords leaves in SI the dwords of the line at AX. It uses R12 and X1.
+func (w *writer) lineDwords(label string) {
+	w.p("VMOVQ CX, X1")
+	w.p("MOVL AX, CX")
+	w.p("SHRL $2, CX")
+	w.p("ANDL $15, CX")
+	w.p("MOVL $0xffff, SI")
+	w.p("SHLL CX, SI")
+	w.p("MOVQ AX, R12")
+	w.p("XORQ BX, R12")
+	w.p("CMPQ R12, $64")
+	w.p("JCC %sLine", label)
+	w.p("MOVL BX, CX")
+	w.p("SHRL $2, CX")
+	w.p("NOTL CX")
+	w.p("ANDL $15, CX") // dwords of the line that follow
+	w.p("MOVL $0xffff, R12")
+	w.p("SHRL CX, R12")
+	w.p("ANDL R12, SI")
+	w.label(label + "Line")
+	w.p("MOVWLZX SI, SI")
+	w.p("VMOVQ X1, CX")
+}
+
+// mixed does what alike does, and changes the records, for the dwords of Y1 of
+// the line at SI.
+func (w *writer) mixed(write bool) {
+	const phase, of, many = "raceMasks8<>+0(SB)", "raceMasks8<>+32(SB)", "raceMasks8<>+64(SB)"
+	w.p("VMOVD R14, X8")
+	w.p("VPBROADCASTD X8, Y8")
+	w.p("VPBROADCASTD wave_race+raceView_from(R10), Y9")
+	w.p("VPBROADCASTD wave_race+raceView_n(R10), Y10")
+	w.p("VPBROADCASTD site_others(R13), Y11")
+	w.p("VPXOR Y12, Y12, Y12")
+	// outside leaves in Y15 which of the records are of other work-groups.
+	outside := func(records string) {
+		w.p("VPSLLD $2, %s, Y14", records)
+		w.p("VPSRLD $8, Y14, Y14")
+		w.p("VPSUBD Y9, Y14, Y14")
+		w.p("VPMAXUD Y10, Y14, Y15")
+		w.p("VPCMPEQD Y14, Y15, Y15")
+	}
+	for half := range 2 {
+		// ordered fails where an access of Y13 may not be ordered before this
+		// one; Y7 are the records less this one's id.
+		ordered := func(records, done string) {
+			done = fmt.Sprintf("%s%d", done, half)
+			w.p("VPCMPEQD Y12, %s, Y14", records)
+			w.p("VPANDN Y13, Y14, Y13")
+			w.p("VPTEST Y13, Y13")
+			w.p("JZ %s", done)
+			outside(records)
+			w.p("VPAND %s, Y7, Y14", phase)
+			w.p("VPCMPEQD Y12, Y14, Y14")
+			w.p("VBLENDVPS Y15, Y11, Y14, Y14")
+			w.p("VPTEST Y14, Y13")
+			w.p("JNZ fail")
+			w.label(done)
+		}
+		w.p("VPAND bits<>+%d(SB), Y1, Y2", 32*half)
+		w.p("VPCMPEQD bits<>+%d(SB), Y2, Y2", 32*half)
+		w.p("VMOVDQU raceLine_w+%d(SI), Y4", 32*half)
+		w.p("VMOVDQU raceLine_r+%d(SI), Y5", 32*half)
+		w.p("VPXOR Y8, Y4, Y7")
+		w.p("VPAND %s, Y7, Y13", of)
+		w.p("VPCMPEQD Y12, Y13, Y13")
+		w.p("VPANDN Y2, Y13, Y13")
+		ordered("Y4", "lineWrites")
+		w.p("VPXOR Y8, Y5, Y7")
+		if write {
+			w.p("VPCMPEQD Y12, Y7, Y13")
+			w.p("VPANDN Y2, Y13, Y13")
+			ordered("Y5", "lineReads")
+			w.p("VBLENDVPS Y2, Y8, Y4, Y4")
+			w.p("VMOVDQU Y4, raceLine_w+%d(SI)", 32*half)
+			continue
+		}
+		outside("Y5")
+		w.p("VPAND Y15, Y11, Y13")
+		w.p("VPOR Y8, Y13, Y13") // after reads of other work-groups
+		w.p("VPAND %s, Y7, Y14", phase)
+		w.p("VPCMPEQD Y12, Y14, Y14")
+		w.p("VPANDN Y14, Y15, Y14")
+		w.p("VPAND %s, Y14, Y14", many)
+		w.p("VPOR Y14, Y13, Y13") // after reads of the same phase
+		w.p("VPCMPEQD Y12, Y5, Y14")
+		w.p("VBLENDVPS Y14, Y8, Y13, Y13")
+		w.p("VPCMPEQD Y12, Y7, Y14")
+		w.p("VPCMPEQD Y15, Y15, Y15")
+		w.p("VPCMPEQD Y15, Y5, Y15") // by several work-groups already
+		w.p("VPOR Y15, Y14, Y14")
+		w.p("VBLENDVPS Y14, Y5, Y13, Y13")
+		w.p("VBLENDVPS Y2, Y13, Y5, Y5")
+		w.p("VMOVDQU Y5, raceLine_r+%d(SI)", 32*half)
+	}
 }
 
 // alike takes the records of line CX, whose dwords are alike, and leaves the
