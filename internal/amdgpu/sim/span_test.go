@@ -20,13 +20,14 @@ type spanTest struct {
 	edges  []uint64
 	tried  map[int32]int
 	stops  int
+	vgprs  int // that get values
 }
 
 func newSpanTest(t *testing.T) *spanTest {
 	if vectors == levelGo {
 		t.Skip("no uops here")
 	}
-	return &spanTest{T: t, r: rand.New(rand.NewPCG(5, 6)), edges: tF32.edges(), tried: map[int32]int{}}
+	return &spanTest{T: t, r: rand.New(rand.NewPCG(5, 6)), edges: tF32.edges(), tried: map[int32]int{}, vgprs: 64}
 }
 
 func (t *spanTest) value() uint32 {
@@ -63,7 +64,7 @@ func (t *spanTest) compare(u *unit, s *span, arch isa.Arch, n, times int) {
 	t.Helper()
 	a, b := t.wave(u, arch, n, false), t.wave(u, arch, n, true)
 	for range times {
-		for i := range a.rows[:firstVGPR+64] {
+		for i := range a.rows[:firstVGPR+t.vgprs] {
 			for j := range a.rows[i] {
 				a.rows[i][j] = t.value()
 			}
@@ -154,6 +155,7 @@ func TestForms(t *testing.T) { eachLevel(t, testForms) }
 func testForms(t *testing.T) {
 	st := newSpanTest(t)
 	specs := allSpecs()
+	st.vgprs = 16
 	const dst = firstVGPR + 10
 	source := func(kind byte, i int) src {
 		if kind == 'S' {

@@ -499,7 +499,8 @@ TEXT putMask<>(SB), NOSPLIT|NOFRAME, $0-0
 	w.records256()
 	w.memoryData()
 	addPairs(func(low, high string) {
-		codes = append(codes, "addCo"+low, "addCo"+low) // which goes on with the second uop
+		w.addPair256(low, high)
+		codes = append(codes, addPair+low+high, addPair+low+high)
 	})
 	w.table(codes)
 	var eight bytes.Buffer
