@@ -10,7 +10,7 @@ import (
 // affineOps are candle's affine module.
 func affineOps() []*Op {
 	o := &Op{
-		tune: tuneElements(2),
+		tune: tuneElements(1),
 		Name: "affine", Family: "affine", Module: "affine", Symbol: "affine_{T}",
 		Summary: "every element multiplied by one number, and another added",
 		Formula: "out[i] = inp[i]*mul + add; a null inp is out itself",

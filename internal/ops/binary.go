@@ -41,8 +41,12 @@ zeros of either sign are one value (numerics.md 5.3)`
 }
 
 func binaryOp(name, symbol, summary, formula, bound string) *Op {
+	accesses := 1
+	if name == "maximum" || name == "minimum" {
+		accesses = 2 // halves have NaNs to keep
+	}
 	o := &Op{
-		tune: tuneElements(2),
+		tune: tuneElements(accesses),
 		Name: name, Family: "binary", Module: "binary", Symbol: symbol + "_{T}",
 		Summary: summary, Formula: formula, Bound: bound, Parity: E0,
 		Variants: append(floats(), Variant{T: tensor.I64}, Variant{T: tensor.U32}, Variant{T: tensor.U8}),

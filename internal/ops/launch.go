@@ -30,9 +30,12 @@ const (
 )
 
 // spread launches a thread for every so many units, of which there are n.
-func spread(q *Problem, n, each int) {
-	per := tunedBlock * each
-	q.Block = gpu.Dim3{X: tunedBlock, Y: 1, Z: 1}
+func spread(q *Problem, n, each int) { spreadBlocks(q, n, each, tunedBlock) }
+
+// spreadBlocks does so in blocks of a size.
+func spreadBlocks(q *Problem, n, each, block int) {
+	per := block * each
+	q.Block = gpu.Dim3{X: uint32(block), Y: 1, Z: 1}
 	q.Grid = gpu.Dim3{X: uint32(max(1, (n+per-1)/per)), Y: 1, Z: 1}
 }
 

@@ -39,8 +39,9 @@ func TestTuned(t *testing.T) {
 // docs/kernels.md has the figures, there are 64 times the blocks.
 func TestTunedMedium(t *testing.T) {
 	want := map[string][2]uint32{ // grid, block
-		"neg":        {1024, 128}, // two of 16 bytes for each thread
-		"exp":        {512, 128},
+		"neg":        {2048, 128}, // 16 bytes for each thread
+		"exp":        {1024, 128},
+		"powf":       {256, 128},
 		"softmax":    {256, 256},
 		"rms_norm":   {256, 256},
 		"layer_norm": {256, 256},

@@ -8,7 +8,7 @@ import (
 // ternaryOps are candle's ternary module.
 func ternaryOps() []*Op {
 	o := &Op{
-		tune: tuneElements(4), // with a layout of three operands to look at
+		tune: tuneElements(2),
 		Name: "where", Family: "ternary", Module: "ternary", Symbol: "where_{I}_{T}",
 		Summary: "elements of one of two tensors, chosen by a third",
 		Formula: "out[i] = ids[i] != 0 ? t[i] : f[i]",

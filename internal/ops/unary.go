@@ -36,6 +36,9 @@ type unary struct {
 	// proportional is whether the error is proportional to the result;
 	// single that a half kernel rounds f32's result once.
 	proportional, single bool
+	// The accesses of a thread in a tuned launch, where the kind of function
+	// does not say it.
+	accesses int
 }
 
 // unaryOps are candle's functions of one element.
@@ -168,12 +171,15 @@ func unaryCase(o *Op, f *unary, v Variant, n int, where, class string, param flo
 }
 
 // unaryAccesses is how many accesses a thread makes: more of a function of
-// long code, which does not wait for memory.
+// long code, which then waits less for memory than for its own results.
 func unaryAccesses(f *unary) int {
-	if f.judge != nil {
-		return 4
+	switch {
+	case f.accesses > 0:
+		return f.accesses
+	case f.judge != nil:
+		return 2
 	}
-	return 2
+	return 1
 }
 
 func unaryCases(o *Op, f *unary, v Variant, level Level) []Case {

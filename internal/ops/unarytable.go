@@ -32,6 +32,7 @@ var unaries = []unary{
 		judge:    func(m *unaryModel, x float64) unaryLimits { return m.single(budgetLog, truth.Log(x)) },
 		points:   []float64{math.Sqrt2 / 2, 2. / 3, 4. / 3, math.E, 0.95, 1.05, 0x1p-20},
 		positive: true, proportional: true, single: true,
+		accesses: 3,
 	}, {
 		name: "sin", summary: "sine", formula: "y = sin(x), x in radians", bound: []string{"single", "budget sin", "far", "units"}, parity: E2,
 		judge:  func(m *unaryModel, x float64) unaryLimits { return m.far(x, m.single(budgetSin, truth.Sin(x))) },
@@ -71,6 +72,7 @@ var unaries = []unary{
 		judge:     func(m *unaryModel, x float64) unaryLimits { return m.single(budgetNormcdf, truth.Normcdf(x)) },
 		points:    []float64{1.4142, 2.5, 4, 5.1666, 5.42, 8.2924, 10, 13, 13.0545, 14.1, 14.1707, 14.5, 37.5193, 38.4674, 38.5, 0x1p-13},
 		exponents: []int{-16, 3, 5}, proportional: true, single: true,
+		accesses: 3,
 	}, {
 		name: "abs", summary: "magnitude", formula: "y = |x|", bound: []string{"exact", "signed"}, parity: E0,
 		exact: func(_ tensor.DType, x float64) float64 { return math.Abs(x) }, signed: true,
@@ -92,12 +94,14 @@ var unaries = []unary{
 		judge:     (*unaryModel).gelu,
 		points:    []float64{0.625, 0.7517, 3, 4.9, 5.57, 6.19, 9, 10.2, 255.9, 7.0e12, 5.6e102},
 		exponents: []int{-14, 3, 3},
+		accesses:  3,
 	}, {
 		name: "gelu_erf", summary: "gelu, the exact form", formula: "y = x*Phi(x), Phi(x) = erfc(-x/sqrt(2))/2",
 		bound: []string{"gelu_erf", "-inf", "budget normcdf", "units"}, parity: E2,
 		judge:     (*unaryModel).geluErf,
 		points:    []float64{1.4142, 2.5, 4, 5.1666, 5.42, 10, 13.0545, 14.1, 14.1707, 14.5, 37.5193, 38.4674, 38.6},
 		exponents: []int{-16, 3, 5}, proportional: true,
+		accesses: 3,
 	}, {
 		name: "relu", summary: "the element where it is positive, else 0",
 		formula: "y = max(x, 0); of NaN: 0 in f32 and f64, as fmax has it, NaN in f16 and bf16",
@@ -133,6 +137,7 @@ var unaries = []unary{
 		judge: (*unaryModel).elu, param: "alpha", params: []float64{1, 0.3, 1.6732632, -0.5},
 		points:    []float64{0x1p-24, 0x1p-11, 0x1p-8, math.Ln2 / 2, math.Ln2, 7.6246, 17.3287, 36.74, 87.3365, 103.28},
 		exponents: []int{-30, 6, 9},
+		accesses:  3,
 	}, {
 		name: "powf", summary: "power of a constant exponent", formula: "y = x^p, as C99 has pow; param is p",
 		bound: []string{"single", "budget pow", "units"}, parity: E2,
@@ -141,6 +146,7 @@ var unaries = []unary{
 		params:    []float64{2, 0.5, -3, -1.5, 3, 1.0 / 3, 0, 1, -1, 10, 25.75, 101, math.Inf(1), math.Inf(-1), math.NaN()},
 		points:    []float64{0.95, 1.05, 0x1p-63, 0x1p64, 0x1p42, 0x1p-42, 0x1p-50, 0x1p-341, 0x1p341},
 		exponents: []int{-8, 8, 8}, proportional: true, single: true,
+		accesses: 8,
 	}, {
 		name: "sigmoid", summary: "logistic function", formula: "y = 1/(1+exp(-x))",
 		bound: []string{"quotient", "budget exp", "units"}, parity: E2,

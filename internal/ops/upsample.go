@@ -10,9 +10,10 @@ import (
 // upsampleOps resize images; candle has them in its conv module.
 func upsampleOps() []*Op {
 	o := &Op{
-		tune: func(q *Problem) {
+		tune: func(q *Problem) { // the two or four rows that the kernel has under way, or a few times so many
 			dst := q.Arg("dst").Buf
-			spread(q, vectors(dst.Len(), dst.DType.Size()), 8)
+			size := dst.DType.Size()
+			spreadBlocks(q, vectors(dst.Len(), size), max(4, access/size), tunedBlock/2)
 		},
 		Name: "upsample_nearest2d", Family: "upsample", Module: "conv", Symbol: "upsample_nearest2d_{T}",
 		Summary: "images resized by taking the nearest element of the source",

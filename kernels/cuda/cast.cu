@@ -21,7 +21,11 @@ __device__ inline float odd(double x) {
 }
 
 __device__ inline u32 truncated(float x, u32) {
+#ifdef __CUDA_ARCH__
+  return __float2uint_rz(x); // in one instruction
+#else
   return x >= 4294967296.0f ? 0xffffffff : x > 0 ? static_cast<u32>(x) : 0;
+#endif
 }
 __device__ inline u32 truncated(double x, u32) {
   return x >= 4294967296.0 ? 0xffffffff : x > 0 ? static_cast<u32>(x) : 0;

@@ -23,14 +23,11 @@ template <typename T> struct Whole { typedef T type; };
 template <> struct Whole<u8> { typedef u32 type; };
 template <typename T> using whole = typename Whole<T>::type;
 
-// A thread has this many elements under way, which lie a block apart, so
-// that their loads wait together.
-constexpr int batch = 4;
-
 // pick writes out[i] for the rows of right elements that ids choose: one for
 // each element, or one for a row. An element may be a Pack, which a thread
-// moves as a whole.
-template <bool PerElement, typename E, typename I>
+// moves as a whole. A thread has so many as a batch under way, which lie a block
+// apart, so that their loads wait together.
+template <bool PerElement, int batch, typename E, typename I>
 __device__ inline void pick(size_t numel, const I *ids, const E *inp, E *out,
                             size_t src_dim, size_t ids_dim, size_t right) {
   bool small = numel >> 32 == 0;
@@ -78,11 +75,11 @@ __device__ inline void index_select(size_t numel, size_t num_dims,
   const size_t *strides = info + num_dims;
   if (!info || contiguous(num_dims, info, strides)) {
     if (aligned(inp) && aligned(out) && right % n == 0)
-      pick<false>(numel / n, ids, reinterpret_cast<const Pack<T, n> *>(inp),
+      pick<false, 2>(numel / n, ids, reinterpret_cast<const Pack<T, n> *>(inp),
                   reinterpret_cast<Pack<T, n> *>(out), src_dim, ids_dim,
                   right / n);
     else
-      pick<false>(numel, ids, inp, out, src_dim, ids_dim, right);
+      pick<false, 2>(numel, ids, inp, out, src_dim, ids_dim, right);
     return;
   }
   size_t sources = left * src_dim * right;
@@ -135,26 +132,72 @@ __device__ inline void walk(const I *ids, const T *inp, T *out, size_t left,
   }
 }
 
-// Rows of index_add, whose index is one for all elements of a row, in packs.
+// Adds rows of inp (left, src_dim, right) to those of out that ids name. E is an
+// element or a Pack, and add sums two of them.
+template <typename E, typename I, typename Add>
+__device__ inline void add_rows(const I *ids, const E *inp, E *out, size_t left,
+                                size_t src_dim, size_t dst_dim, size_t right,
+                                Add add) {
+  constexpr int ahead = 4; // rows read before the first is written
+  constexpr size_t none = ~static_cast<size_t>(0);
+  size_t columns = left * right;
+  for (size_t i = thread_index(); i < columns; i += thread_count()) {
+    size_t l = i / right, r = i - l * right;
+    const E *from = inp + l * src_dim * right + r;
+    E *to = out + l * dst_dim * right + r;
+#pragma unroll 1
+    for (size_t j = 0; j < src_dim; j += ahead) {
+      size_t at[ahead];
+      whole<E> x[ahead], y[ahead];
+#pragma unroll
+      for (int k = 0; k < ahead; k++) {
+        at[k] = none;
+        if (j + k < src_dim) {
+          I id = ids[j + k];
+          at[k] = id != Limit<I>::max ? static_cast<size_t>(id) * right : none;
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < ahead; k++) {
+        x[k] = y[k] = {};
+        if (at[k] != none) {
+          x[k] = from[(j + k) * right];
+          y[k] = to[at[k]];
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < ahead; k++) {
+#pragma unroll
+        for (int before = 0; before < k; before++)
+          if (at[before] == at[k])
+            y[k] = y[before];
+        y[k] = add(y[k], x[k]);
+        if (at[k] != none)
+          to[at[k]] = static_cast<E>(y[k]);
+      }
+    }
+  }
+}
+
+// In packs where rows can be cut so: of 8 bytes, since more columns are more
+// threads to wait for memory.
 template <typename T, typename I>
 __device__ inline void index_add(const I *ids, size_t ids_dim, const T *inp,
                                  T *out, size_t left, size_t dst_dim,
                                  size_t right) {
-  constexpr int n = Vec<T>::size;
+  constexpr int n = 8 / sizeof(T);
   typedef Pack<T, n> P;
   if (aligned(inp) && aligned(out) && right % n == 0)
-    walk<false>(ids, reinterpret_cast<const P *>(inp),
-                reinterpret_cast<P *>(out), left, ids_dim, dst_dim, right / n,
-                [](P &y, P x) {
-                  P z = y;
+    add_rows(ids, reinterpret_cast<const P *>(inp), reinterpret_cast<P *>(out),
+             left, ids_dim, dst_dim, right / n, [](P y, P x) {
 #pragma unroll
-                  for (int k = 0; k < n; k++)
-                    z.at[k] = sum(z.at[k], x.at[k]);
-                  y = z;
-                });
+               for (int k = 0; k < n; k++)
+                 y.at[k] = sum(y.at[k], x.at[k]);
+               return y;
+             });
   else
-    walk<false>(ids, inp, out, left, ids_dim, dst_dim, right,
-                [](T &y, T x) { y = sum(y, x); });
+    add_rows(ids, inp, out, left, ids_dim, dst_dim, right,
+             [](T y, T x) { return sum(y, x); });
 }
 
 #define INDEXING(I, T)                                                         \
@@ -169,7 +212,7 @@ __device__ inline void index_add(const I *ids, size_t ids_dim, const T *inp,
       const size_t numel, const I *ids, const T *inp, T *out,                  \
       const size_t left, const size_t src_dim, const size_t ids_dim,           \
       const size_t right) {                                                    \
-    pick<true>(numel, ids, inp, out, src_dim, ids_dim, right);                       \
+    pick<true, 4>(numel, ids, inp, out, src_dim, ids_dim, right);              \
   }                                                                            \
   extern "C" __global__ __launch_bounds__(1024) void s_##I##_##T(                                      \
       const I *ids, const T *inp, T *out, const size_t left,                   \

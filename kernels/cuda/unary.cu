@@ -3,7 +3,7 @@
 // An op is a functor from compute<T> to compute<T>; f16 and bf16 are
 // widened to float before it and rounded once after it. A product is fused
 // with a sum only where the op says so.
-#include "libm.h"
+#include "quick.h"
 #include "zip.h"
 
 #define OP(name, expression)                                                   \
@@ -13,56 +13,12 @@
   };
 
 OP(Neg, -x)
-OP(Recip, C(1) / x)
 OP(Exp, m::exp(x))
-OP(Log, m::log(x))
-OP(Sin, m::sin(x))
-OP(Cos, m::cos(x))
-OP(Erf, m::erf(x))
 OP(Ceil, m::ceil(x))
 OP(Floor, m::floor(x))
 OP(Round, m::round(x))
 OP(Abs, m::fabs(x))
 OP(Sqr, x * x)
-OP(Sqrt, m::sqrt(x))
-// A half keeps 11 bits of a result at most. Where the library's function of
-// float takes most of a kernel's time, these take less, with errors of a few
-// units of float's last place.
-namespace for_half {
-
-// Below 0.55 x + x^3 P(x^2), P fitted to 2^-24; above, from e^2x.
-__device__ inline float tanh(float x) {
-  float a = m::fabs(x), s = x * x;
-  float p = fused(s, 0.016437239944934845f, -0.0526716485619545f);
-  p = fused(s, p, 0.13320723176002502f);
-  p = fused(s, p, -0.3333294689655304f);
-  float small = fused(x * s, p, x);
-  float e = m::quick_exp2(2.8853900817779268f * a); // 2 log2(e)
-  float large = fused(-2.0f, m::quick_recip(1 + e), 1.0f);
-  return a < 0.55f ? small : copysignf(large, x);
-}
-
-// normcdf(-a) is e^(-a^2/2) u P(u) with u = 1/(1 + 0.3a), P fitted to 2^-22
-// for a up to 14.4, past which nothing is left in bf16 either. a^2 of a half is
-// exact. 2^-24 is taken off last, so that results below float's normal range
-// are there.
-__device__ inline float normcdf(float x) {
-  float a = m::fabs(x);
-  a = a > 14.4f ? 14.4f : a;
-  float u = m::quick_recip(fused(0.3f, a, 1.0f));
-  float p = fused(u, 0.03547372296452522f, -0.1563660055398941f);
-  p = fused(u, p, 0.2049129158258438f);
-  p = fused(u, p, -0.05236009880900383f);
-  p = fused(u, p, 0.12786318361759186f);
-  p = fused(u, p, 0.10012441873550415f);
-  p = fused(u, p, 0.12072031199932098f);
-  p = fused(u, p, 0.11963147670030594f);
-  float e = m::quick_exp2(fused(-0.72134752044448170f, a * a, 24.0f));
-  float q = p * u * e * 5.9604644775390625e-8f;
-  return x > 0 ? 1 - q : q;
-}
-
-} // namespace for_half
 
 #define OP_HALF(name, expression, quick)                                       \
   template <typename T> struct name {                                          \
@@ -75,9 +31,22 @@ __device__ inline float normcdf(float x) {
     }                                                                          \
   };
 
+OP_HALF(Recip, C(1) / x, for_half::recip<T>(x))
+OP_HALF(Log, m::log(x), for_half::log<T>(x))
+OP_HALF(Sin, m::sin(x), for_half::sin<T>(x))
+OP_HALF(Cos, m::cos(x), for_half::cos<T>(x))
 OP_HALF(Tanh, m::tanh(x), for_half::tanh(x))
-OP_HALF(Normcdf, m::normcdf(x), for_half::normcdf(x))
-OP_HALF(GeluErf, x * m::normcdf(x), x * for_half::normcdf(x))
+OP_HALF(Erf, m::erf(x), for_half::erf(x))
+OP_HALF(Sqrt, m::sqrt(x), for_half::sqrt<T>(x))
+
+template <typename T> struct Normcdf {
+  typedef compute<T> C;
+  __device__ double operator()(double x) const { return m::normcdf(x); }
+  __device__ float operator()(float x) const {
+    return sizeof(T) == 2 ? for_half::normcdf(x) : quick_normcdf(x);
+  }
+};
+OP(GeluErf, x * Normcdf<T>()(x))
 
 // 1 / (1 + e^-x). For half types, which take the quotient's last bits off,
 // with the quick reciprocal: of a number from 1 to 2, so that nothing
@@ -127,10 +96,11 @@ template <typename T> struct Elu {
   }
 };
 
-template <typename T> struct Powf {
+// x^y of every y.
+template <typename T> struct LibraryPower {
   typedef compute<T> C;
-  C exponent;
-  __device__ C operator()(C x) const { return m::pow(x, exponent); }
+  C y;
+  __device__ C operator()(C x) const { return m::pow(x, y); }
 };
 
 // map writes out[i] = f(inp[i]). A null inp is out itself.
@@ -185,6 +155,25 @@ COPY(i64)
     unary(numel, num_dims, info, inp, out, Op<T>{widen(param)});               \
   }
 
+template <typename T>
+__device__ inline void powf(size_t numel, size_t num_dims, const size_t *info,
+                            T param, const T *inp, T *out) {
+  compute<T> y = widen(param);
+  if constexpr (sizeof(T) <= 4)
+    if (Power<T>::usual(y)) {
+      unary(numel, num_dims, info, inp, out, Power<T>(y));
+      return;
+    }
+  unary(numel, num_dims, info, inp, out, LibraryPower<T>{y});
+}
+
+#define POWF(T)                                                                \
+  extern "C" __global__ __launch_bounds__(1024) void upowf_##T(                \
+      const size_t numel, const size_t num_dims, const size_t *info,           \
+      const T param, const T *inp, T *out) {                                   \
+    powf(numel, num_dims, info, param, inp, out);                              \
+  }
+
 #define UNARY_OPS(T)                                                           \
   UNARY(neg, T, Neg)                                                           \
   UNARY(recip, T, Recip)                                                       \
@@ -208,6 +197,6 @@ COPY(i64)
   UNARY(sign, T, Sign)                                                         \
   UNARY(sigmoid, T, Sigmoid)                                                   \
   UNARY_PARAM(elu, T, Elu)                                                     \
-  UNARY_PARAM(powf, T, Powf)
+  POWF(T)
 
 FOR_FLOATS(UNARY_OPS)

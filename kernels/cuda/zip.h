@@ -52,15 +52,17 @@ template <typename T> struct Operand {
                     : strided(i, numel, num_dims, info, strides)];
   }
 
-  template <int N> __device__ inline bool packed() const {
-    return walk == Walk::Same ||
+  // Whether the operand can be read in packs. One that is Ordered is where it is
+  // in order: what it takes to ask for each pack counts in halves.
+  template <int N, bool Ordered> __device__ inline bool packed() const {
+    return (!Ordered && walk == Walk::Same) ||
            (walk == Walk::InOrder &&
             reinterpret_cast<size_t>(data) % sizeof(Pack<T, N>) == 0);
   }
 
   // Pack p, where the operand is packed.
-  template <int N> __device__ inline Pack<T, N> pack(size_t p) const {
-    if (walk == Walk::InOrder)
+  template <int N, bool Ordered> __device__ inline Pack<T, N> pack(size_t p) const {
+    if (Ordered || walk == Walk::InOrder)
       return reinterpret_cast<const Pack<T, N> *>(data)[p];
     Pack<T, N> same;
 #pragma unroll
@@ -83,15 +85,15 @@ __device__ inline Pack<R, N> each(F f, P... in) {
 // A thread takes 16 bytes of the widest operand and then those a grid's width
 // further: of candle's launch, which has a thread for each element, the first
 // threads take all. Those that find nothing to do cost as much as the copying:
-// on an H200 neg_f16 of 2^26 elements moves 1.4 TB/s so and 4.0 by a launch of
-// 128 threads a block with two packs for each (internal/ops, Spread).
+// on an H200 neg_f16 of 2^26 elements moves 1.4 TB/s so and 3.9 by a launch of
+// 128 threads a block with a pack for each (internal/ops/launch.go).
 template <typename R, typename F, typename... T>
 __device__ inline void zip(size_t numel, size_t num_dims, const size_t *info,
                            R *out, F f, Operand<T>... in) {
   constexpr int n = pack_size<R, T...>();
   size_t i = thread_index(), threads = thread_count();
   bool packed = reinterpret_cast<size_t>(out) % sizeof(Pack<R, n>) == 0;
-  bool fits[] = {in.template packed<n>()...};
+  bool fits[] = {in.template packed<n, sizeof...(T) == 1>()...};
 #pragma unroll
   for (bool fit : fits)
     packed = packed && fit;
@@ -100,7 +102,7 @@ __device__ inline void zip(size_t numel, size_t num_dims, const size_t *info,
 #pragma unroll 1
     for (size_t p = i; p < packs; p += threads)
       reinterpret_cast<Pack<R, n> *>(out)[p] =
-          each<R, n>(f, in.template pack<n>(p)...);
+          each<R, n>(f, in.template pack<n, sizeof...(T) == 1>(p)...);
     i += packs * n;
   }
 #pragma unroll 1

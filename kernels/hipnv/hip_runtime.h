@@ -37,7 +37,8 @@ struct __hipnv_float16 {
 };
 #define _Float16 __hipnv_float16
 
-// AMD's instructions for 1/x and 2^x, which are as near as NVIDIA's.
+// AMD's instructions for 1/x, 2^x, log2(x) and square roots, which are as near as
+// NVIDIA's.
 __device__ inline float __hipnv_rcpf(float x) {
   float y;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -48,8 +49,20 @@ __device__ inline float __hipnv_exp2f(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
+__device__ inline float __hipnv_logf(float x) {
+  float y;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ inline float __hipnv_sqrtf(float x) {
+  float y;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
 #define __builtin_amdgcn_rcpf __hipnv_rcpf
 #define __builtin_amdgcn_exp2f __hipnv_exp2f
+#define __builtin_amdgcn_logf __hipnv_logf
+#define __builtin_amdgcn_sqrtf __hipnv_sqrtf
 
 // HIP's wave functions act on the active lanes and take no mask; its ballot
 // has a bit for each of 64 lanes. CUDA declares functions of these names
