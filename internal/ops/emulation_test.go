@@ -256,11 +256,11 @@ var goldenInputs = map[string]string{
 	"layer_norm":  "7a0a8e723786cc61d19a3f7b3c86881b9fd9e5a5cc0212cdea866f3b87982b52",
 	"softmax":     "11dd5783962fa3cc59946c31014c8fe9e3b23c0c4f224cbe48079088a5a97b1e",
 	"fast_sum":    "52c4631ffff39af360788128547e78d611aa01aae0ebece39a1f72997e881e0c",
-	"fast_min":    "3a8485d914273d2d4bcb2d37fa502f1a0cc2d0a1c5b5728e2fb3a0cc43d7508b",
-	"fast_max":    "58c2d6ddf756a8390f5deddd68b2823c85a47e3b2d3a4c925eb5be09d716fc06",
-	"fast_argmin": "0c30716e639f2e49cdcb9b14efd7cd6c0b977e6cf12a6e78128fc3794b597002",
-	"fast_argmax": "7aa51e23736f1de46bd6d70570ae8f56dc5c8618d3497166823ad3115ec20b1f",
-	"sum":         "735f079a2ddbad9b30d3f427713ca30eaae1c45ccb05d837317f6323ef5545d1",
+	"fast_min":    "7eefc6b852e30289dc1f2472965334c34286cbfd3eb5ee01066e22ac6bad870b",
+	"fast_max":    "1576124f169f001de64e1998bff25e5b0cf241d7a0a34020101e9b1dc818780f",
+	"fast_argmin": "b985cc7cc0d94a91f7cc88c188026c8d16550142e667cebaecaa2f7382116477",
+	"fast_argmax": "5ba7011b125343811659b49ca4027e660823b7f7fff1839c5dbfcdcffe7af871",
+	"sum":         "6f8a4c8bd786669530fe52da8664956c15c93451ad9be64fd4f6d55d7cfe5591",
 }
 
 // TestReductionInputsGolden pins inputs: recordings hold the outputs of

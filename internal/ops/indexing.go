@@ -135,9 +135,20 @@ func indexingCases(o *Op, v Variant, level Level) []Case {
 		{indexingSize{1, 33, 33, 31}, "reverse"}, // 1023 elements
 		{indexingSize{5, 3, 41, 5}, "random"},    // 1025 elements: one in the second block
 		{indexingSize{0, 3, 4, 5}, "random"},     // nothing to do
+		// Rows of whole 16 bytes in every type, which kernels may move as
+		// such; few rows of out, so that indices close by are equal.
+		{indexingSize{2, 5, 7, 16}, "random"},
+		{indexingSize{3, 7, 13, 16}, "sentinel"},
+		{indexingSize{2, 3, 41, 32}, "random"},
+		{indexingSize{1, 11, 37, 16}, "same"},
+	}
+	if v.I == tensor.U32 { // more of them than a block's, and of others
+		picks = append(picks, pick{indexingSize{2, 9, 67, 64}, "ends"}, pick{indexingSize{1, 33, 130, 33}, "random"})
 	}
 	if o.Name == "index_select" {
-		picks = append(picks, pick{indexingSize{3, 5, 7, 4}, "strided"}, pick{indexingSize{3, 5, 7, 4}, "broadcast"}, pick{indexingSize{2, 5, 7, 3}, "offset"})
+		picks = append(picks, pick{indexingSize{3, 5, 7, 4}, "strided"}, pick{indexingSize{3, 5, 7, 4}, "broadcast"}, pick{indexingSize{2, 5, 7, 3}, "offset"},
+			pick{indexingSize{2, 5, 7, 16}, "offset"}, // whole 16 bytes that begin at none
+			pick{indexingSize{3, 5, 7, 16}, "strided"}, pick{indexingSize{3, 5, 7, 16}, "broadcast"})
 	}
 	if level == Thorough {
 		for _, s := range []indexingSize{{1, 1, 1, 1}, {1, 256, 300, 4}, {2, 64, 64, 16}, {4, 17, 63, 65}, {1, 97, 1024, 2}, {31, 32, 33, 1}, {2, 128, 5, 129}} {

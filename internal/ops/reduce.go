@@ -149,12 +149,23 @@ func fastCases(o *Op, v Variant, level Level) []Case {
 		picks = append(picks, pick{6, 66, "rows", class})
 	}
 	if isArg(o) {
-		picks = append(picks, pick{5, 2100, "rows", "ties"}) // past a block
+		picks = append(picks, pick{5, 2100, "rows", "ties"}, // past a block
+			// Rows of whole 16 bytes, which kernels may hold in registers.
+			pick{6, 512, "rows", "ties"}, pick{6, 2048, "rows", "ties"}, pick{3, 512, "rows", "close"})
+		if v.T.IsFloat() {
+			picks = append(picks, pick{7, 512, "rows", "nan"}, pick{6, 512, "rows", "special"})
+		}
 		if v.T == tensor.F32 || level == Thorough {
 			picks = append(picks, pick{1, 66000, "rows", "last"}) // an index of more than 16 bits
 		}
 	} else {
 		picks = append(picks, pick{3, 66, "middle", "normal"})
+	}
+	if o.Name == "fast_min" || o.Name == "fast_max" {
+		picks = append(picks, pick{6, 512, "rows", "negative"}, pick{3, 2048, "rows", "close"})
+		if v.T.IsFloat() {
+			picks = append(picks, pick{7, 512, "rows", "nan"}, pick{6, 512, "rows", "special"})
+		}
 	}
 	if o.Name == "fast_sum" && v.T.IsFloat() {
 		picks = append(picks, pick{1, 4096, "rows", "same"},
@@ -375,6 +386,17 @@ func reduceRows(d tensor.DType, r *Rand, c *Case, out, n int) *tensor.Tensor {
 				return best
 			}
 			return r.Normal()
+		})
+	case "whole":
+		// Magnitudes of 1 in the mean, which for each output of sum add up to
+		// half of what the type counts by ones: of more addends most are 0.
+		k := n / kept([3]int{c.Dim("a"), c.Dim("b"), c.Dim("c")}, c.Dim("over"))
+		some := 1 + 2*k>>min(d.Precision(), 30)
+		return generate(d, shape, func(int) float64 {
+			if r.IntN(some) > 0 {
+				return 0
+			}
+			return float64(r.IntN(4) - 1)
 		})
 	case "same":
 		return generate(d, shape, func(i int) float64 { return 0.1 * float64(i/n+1) })
