@@ -91,8 +91,8 @@ each rounded to the element type, by one thread for each output column (numerics
 	return o
 }
 
-// tuneIndexing gives a thread twice the accesses that the reading kernels have
-// under way, and each column, or 8 bytes of columns, to a thread of index_add.
+// tuneIndexing gives a thread the accesses that the reading kernels have under
+// way, and each column, or 8 bytes of columns, to a thread of index_add.
 // The threads of the scatters go down so many columns at once that what these
 // address stays in the L2: writes of 4 bytes to memory itself cost 32.
 func tuneIndexing(q *Problem) {
@@ -103,7 +103,7 @@ func tuneIndexing(q *Problem) {
 		if right*size%access != 0 {
 			size = access // an access for each element
 		}
-		spread(q, vectors(int(q.Arg("numel").Int), size), 4)
+		spread(q, vectors(int(q.Arg("numel").Int), size), 2)
 	case "gather":
 		spreadBlocks(q, int(q.Arg("numel").Int), 4, 2*tunedBlock)
 	case "index_add":

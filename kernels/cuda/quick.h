@@ -219,8 +219,9 @@ __device__ inline float tanh(float x) {
 }
 
 // As quick_normcdf, with P fitted to 2^-24 in u = 1/(1 + 0.35a). a^2 of a half is
-// exact.
-__device__ inline float normcdf(float x) {
+// exact. Where T has results below the normal range, 2^-24 is taken off last, and
+// what 24 costs the power's argument is less than T keeps.
+template <typename T> __device__ inline float normcdf(float x) {
   float a = m::fabs(x);
   a = a > 14.4f ? 14.4f : a;
   float u = m::quick_recip(fused(0.35f, a, 1.0f));
@@ -229,9 +230,9 @@ __device__ inline float normcdf(float x) {
                            -0.02320186048746109f, 0.15930476784706116f,
                            -0.2558261454105377f, 0.1440248042345047f,
                            -0.02915666624903679f});
-  // 2^-24 is taken off last, so that results below the normal range are there.
-  float e = m::quick_exp2(fused(-0.72134752044448170f, a * a, 24.0f));
-  float q = p * u * e * 5.9604644775390625e-8f;
+  float e = m::quick_exp2(
+      fused(-0.72134752044448170f, a * a, subnormals<T> ? 24.0f : 0.0f));
+  float q = p * u * e * (subnormals<T> ? 0x1p-24f : 1.0f);
   return x > 0 ? 1 - q : q;
 }
 

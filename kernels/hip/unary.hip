@@ -43,7 +43,7 @@ template <typename T> struct Normcdf {
   typedef compute<T> C;
   __device__ double operator()(double x) const { return m::normcdf(x); }
   __device__ float operator()(float x) const {
-    return sizeof(T) == 2 ? for_half::normcdf(x) : quick_normcdf(x);
+    return sizeof(T) == 2 ? for_half::normcdf<T>(x) : quick_normcdf(x);
   }
 };
 OP(GeluErf, x * Normcdf<T>()(x))
