@@ -297,7 +297,9 @@ func (w *wave) runChecked(n int64) {
 			g.laneOps += int64(bits.OnesCount64(w.exec))
 			g.laneSlots += int64(w.n)
 		}
-		w.doubt()
+		if o.target < 0 { // a branch makes nothing undefined
+			w.doubt()
+		}
 		if o.shadow != nil {
 			o.shadow(w, o)
 		}

@@ -255,9 +255,6 @@ func (l *launch) run() (gpu.Report, error) {
 	workers = int(min(uint64(workers), l.groups))
 	defer l.forget()
 	rep, gs, err := l.execute(workers, nil)
-	if !l.checks {
-		l.written()
-	}
 	if err != nil || !l.checks {
 		l.dev.release(gs)
 		return rep, err

@@ -48,20 +48,28 @@ func (l *launch) restore() {
 	}
 }
 
-// written notes, after a launch that calls no touch, that it may have written
-// everything.
-func (l *launch) written() {
-	for _, r := range l.dev.mem.slots {
-		r.blank = false
-	}
-}
-
-// forget drops what touch saved.
+// forget drops what touch saved, after a launch, and settles what it may have
+// written: without checks, in which it calls no touch, everything.
 func (l *launch) forget() {
 	for _, r := range l.saved {
 		r.saved.Store(nil)
+		r.settle()
 	}
 	l.saved = nil
+	if l.checks {
+		return
+	}
+	for _, r := range l.dev.mem.slots {
+		r.blank = false
+		r.settle()
+	}
+}
+
+// settle drops the record of bytes written where all are.
+func (r *region) settle() {
+	if r.def != nil && allOnes(r.def) {
+		r.def = nil
+	}
 }
 
 // saves are what a launch keeps of memory for a second run.

@@ -34,13 +34,24 @@ func TestSnapshot(t *testing.T) {
 		{"written", func(b *buffer) error { return b.CopyIn(bytes.Repeat([]byte{1, 2}, n/2)) }, true},
 		{"written by a launch without checks", func(b *buffer) error {
 			b.r.data[n-1], b.r.def[n-1] = 7, 1
-			launch.written()
+			launch.checks = false
+			launch.forget()
+			launch.checks = true
 			return nil
 		}, true},
 		{"written by a launch", func(b *buffer) error {
 			g.touch(b.r)
 			b.r.data[n/2], b.r.def[n/2] = 7, 1
 			launch.forget()
+			return nil
+		}, true},
+		{"written whole by a launch", func(b *buffer) error {
+			g.touch(b.r)
+			setOnes(b.r.def)
+			launch.forget()
+			if b.r.def != nil {
+				t.Error("bytes written are still recorded where all are")
+			}
 			return nil
 		}, true},
 	} {

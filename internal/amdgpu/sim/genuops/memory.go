@@ -621,6 +621,12 @@ func (w *writer) after(write bool) {
 		w.p("VMOVDQA32 Z6, Z13")
 		return
 	}
+	// Mostly all reads were this wave's own.
+	w.p("VMOVDQA32 Z6, Z13")
+	w.p("VPCMPUD $6, Z12, Z15, K5, K6")
+	w.p("VPTESTMD Z5, Z5, K6, K6")
+	w.p("KORTESTW K6, K6")
+	w.p("JZ lineRead")
 	w.p("VPORD Z9, Z6, Z13") // after reads of other work-groups
 	wave("Z5")
 	w.p("VPCMPUD $1, Z8, Z10, K6")
@@ -634,6 +640,7 @@ func (w *writer) after(write bool) {
 	w.p("VMOVDQA32 Z5, K6, Z13")
 	w.p("VPCMPUD.BCST $0, raceMasks<>+12(SB), Z5, K6") // by several work-groups already
 	w.p("VMOVDQA32 Z5, K6, Z13")
+	w.label("lineRead")
 }
 
 // memoryData writes the constants of the forms.
