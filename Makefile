@@ -73,7 +73,9 @@ test-kill: ; go test ./cmd/paritycheck -run TestKill -v -timeout 30m -kills $(or
 
 .PHONY: bench-sim
 
-# Whole kernels in the interpreter, one worker, with and without checks.
+# Whole kernels in the interpreter, one worker, with and without checks. Under
+# GODEBUG=cpu.avx512f=off as on a processor that has AVX2 alone, under
+# GODEBUG=cpu.avx512f=off,cpu.avx2=off in Go alone.
 bench-sim: ; go test ./internal/amdgpu/sim -run '^$$' -bench Kernel -benchtime 1x -timeout 30m
 
 .PHONY: mutate

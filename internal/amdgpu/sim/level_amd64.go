@@ -11,9 +11,9 @@ var vectors = supported()
 func supported() level {
 	x := &cpu.X86
 	switch {
-	case !x.HasAVX2 || !x.HasFMA || !x.HasF16C || !x.HasBMI2:
+	case !x.HasAVX2 || !x.HasFMA || !x.HasF16C:
 		return levelGo
-	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ || !x.HasAVX512VL:
+	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512DQ || !x.HasAVX512VL || !x.HasBMI2:
 		return levelAVX2
 	}
 	return levelAVX512

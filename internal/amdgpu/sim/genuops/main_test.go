@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"regexp"
 	"testing"
 )
 
@@ -36,6 +37,17 @@ func TestAVX2(t *testing.T) {
 	for name := range avx2 {
 		if !known[name] {
 			t.Errorf("an AVX2 form of %s, which has none", name)
+		}
+	}
+}
+
+// TestAVX2Registers fails where the forms for AVX2 use registers that only
+// AVX-512 has, which the processors they are for cannot execute.
+func TestAVX2Registers(t *testing.T) {
+	beyond := regexp.MustCompile(`\b(Z\d+|K\d|[XY](1[6-9]|2\d|3\d))\b`)
+	for i, l := range bytes.Split(generateAVX2(), []byte("\n")) {
+		if beyond.Match(l) {
+			t.Errorf("line %d: %s", i+1, l)
 		}
 	}
 }
