@@ -215,7 +215,7 @@ func plantFaults(ctx context.Context, out, errOut io.Writer, opts mutateOptions,
 			return err
 		}
 	}
-	m.Scores = mutate.Scores(m.Mutants, m.coverage)
+	m.Scores = mutate.Scores(m.Mutants, m.Coverage)
 	if base != nil {
 		m.Regressions = m.worse(base)
 	}
@@ -285,7 +285,7 @@ func (m *mutation) plant(ctx context.Context, errOut io.Writer, opts mutateOptio
 		if err != nil {
 			return err
 		}
-		m.coverage = append(m.coverage, coverage...)
+		m.Coverage = append(m.Coverage, coverage...)
 		tell(start, mutants, coverage...)
 	}
 	return nil

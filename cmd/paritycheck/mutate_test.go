@@ -155,6 +155,31 @@ func TestWorse(t *testing.T) {
 			t.Errorf("%s: got %q, want %d", c.what, got, c.want)
 		}
 	}
+	// What no case executes any more, of the same code and of other.
+	reach := func(code string, unreached int) *mutation {
+		s := score(99, 1)
+		s.Code, s.Unreached = 1000, unreached
+		m := make(1, s)
+		m.Code["o_f32@gfx90a"] = code
+		m.Coverage = []mutate.Coverage{{Op: "o", Kernel: "o_f32", Target: "hip@gfx90a", Instructions: 1000, Unreached: unreached}}
+		return m
+	}
+	for _, c := range []struct {
+		what string
+		now  *mutation
+		want int
+	}{
+		{"as much", reach("c", 200), 0},
+		{"more", reach("c", 199), 0},
+		{"one instruction less", reach("c", 201), 1},
+		{"other code", reach("d", 290), 0},
+		{"other code, much less", reach("d", 310), 1},
+	} {
+		got := c.now.worse(reach("c", 200))
+		if len(got) != c.want || c.want > 0 && !strings.Contains(got[0], "the cases execute") {
+			t.Errorf("%s: got %q, want %d", c.what, got, c.want)
+		}
+	}
 	if got := make(1, score(99, 1), survivor).worse(make(1, score(99, 1), survivor)); len(got) != 0 {
 		t.Errorf("a known survivor: got %q", got)
 	}

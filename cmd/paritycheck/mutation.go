@@ -27,9 +27,8 @@ type mutation struct {
 	Code        map[string]string `json:"code,omitempty"` // kernel@arch -> hash of the instructions that were changed
 	Scores      []mutate.Score    `json:"scores"`
 	Mutants     []mutate.Mutant   `json:"mutants"`
+	Coverage    []mutate.Coverage `json:"coverage,omitempty"`
 	Regressions []string          `json:"regressions,omitempty"` // against the baseline
-
-	coverage []mutate.Coverage
 }
 
 func newMutation(opts mutateOptions) *mutation {
@@ -99,7 +98,7 @@ func severity(o mutate.Outcome) int {
 
 // worse says in what m is worse than base: a fault that was caught and is
 // no longer, a twin that is rejected now, fewer named faults, a lower
-// score. Instruction mutants are compared one by one where both drew the
+// score, and code that no case executes any more. Instruction mutants are compared one by one where both drew the
 // same; else, and in sum, by the share that was caught, where a lower one
 // counts that a sample of this size hardly gives by chance.
 func (m *mutation) worse(base *mutation) []string {
@@ -143,7 +142,46 @@ func (m *mutation) worse(base *mutation) []string {
 			list = append(list, fmt.Sprintf("%s: %s of the instruction mutants are caught, before %s", s.Op, percent(s.Share()), percent(b.Share())))
 		}
 	}
+	return append(list, m.lost(base)...)
+}
+
+// otherCode is how much smaller the share of a kernel's instructions that some
+// case executes may be where its code, or its inputs, are not those of the
+// baseline.
+const otherCode = 0.1
+
+// lost says of which kernels the cases execute less than in base.
+func (m *mutation) lost(base *mutation) []string {
+	var list []string
+	for _, s := range m.Scores {
+		i := slices.IndexFunc(base.Scores, func(b mutate.Score) bool { return b.Op == s.Op && b.Kind == s.Kind })
+		if i < 0 || s.Code == 0 || base.Scores[i].Code == 0 {
+			continue
+		}
+		now, before := s.Reached(), base.Scores[i].Reached()
+		if !m.sameCode(base, s.Op) {
+			before -= otherCode
+		}
+		if now < before {
+			list = append(list, fmt.Sprintf("%s: the cases execute %s of the instructions, before %s", s.Op, percent(now), percent(base.Scores[i].Reached())))
+		}
+	}
 	return list
+}
+
+// sameCode reports whether base ran the cases of an op with the same inputs
+// and the same kernels.
+func (m *mutation) sameCode(base *mutation, op string) bool {
+	if m.Seed != base.Seed || m.Level != base.Level {
+		return false
+	}
+	for _, c := range m.Coverage {
+		k := c.Kernel + "@" + strings.TrimPrefix(c.Target, "hip@")
+		if c.Op == op && m.Code[k] != base.Code[k] {
+			return false
+		}
+	}
+	return true
 }
 
 // sameDraw reports whether base drew x too, if it was open there or not:

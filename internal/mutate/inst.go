@@ -163,6 +163,7 @@ func constants(in isa.Inst) string {
 // A Coverage says how much of a kernel the cases execute. Of the rest no
 // mutant is drawn: it would change nothing.
 type Coverage struct {
+	Op           string `json:"op"`
 	Kernel       string `json:"kernel"`
 	Target       string `json:"target"`
 	Instructions int    `json:"instructions"` // that could be changed
@@ -226,6 +227,7 @@ func Instructions(ctx context.Context, o *ops.Op, v ops.Variant, image func(arch
 		if err != nil {
 			return list, coverage, err
 		}
+		seen.Op = o.Name
 		coverage = append(coverage, seen)
 		for i, r := range good {
 			if r.Status != compare.Pass && !unjudged(&good[i]) {

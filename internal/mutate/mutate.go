@@ -91,6 +91,15 @@ func (s Score) Share() float64 {
 	return float64(s.Caught) / float64(n)
 }
 
+// Reached is the share of the instructions that some case executes, 1 where
+// there are none.
+func (s Score) Reached() float64 {
+	if s.Code == 0 {
+		return 1
+	}
+	return 1 - float64(s.Unreached)/float64(s.Code)
+}
+
 // add counts m.
 func (s *Score) add(m Mutant) {
 	switch m.Outcome {
@@ -148,11 +157,10 @@ func Scores(mutants []Mutant, coverage []Coverage) []Score {
 		list[i].add(m)
 	}
 	for _, c := range coverage {
-		m := slices.IndexFunc(mutants, func(m Mutant) bool { return m.Kernel == c.Kernel && m.ScoreKind() == Instruction })
-		if m < 0 {
+		i := slices.IndexFunc(list, func(s Score) bool { return s.Op == c.Op && s.Kind == Instruction })
+		if i < 0 {
 			continue
 		}
-		i := slices.IndexFunc(list, func(s Score) bool { return s.Op == mutants[m].Op && s.Kind == Instruction })
 		list[i].Code += c.Instructions
 		list[i].Unreached += c.Unreached
 	}
