@@ -39,16 +39,17 @@ func TestTuned(t *testing.T) {
 // docs/kernels.md has the figures, there are 64 times the blocks.
 func TestTunedMedium(t *testing.T) {
 	want := map[string][2]uint32{ // grid, block
-		"neg":        {2048, 128}, // 16 bytes for each thread
-		"exp":        {1024, 128},
-		"powf":       {256, 128},
-		"softmax":    {256, 256},
-		"rms_norm":   {256, 256},
-		"layer_norm": {256, 256},
-		"fast_sum":   {256, 128},
-		"rope_i":     {1024, 128},
-		"rope":       {512, 128},
-		"sum":        {64, 128},
+		"neg":         {2048, 128}, // 16 bytes for each thread
+		"exp":         {1024, 128},
+		"powf":        {256, 128},
+		"softmax":     {256, 256},
+		"rms_norm":    {256, 256},
+		"layer_norm":  {256, 256},
+		"fast_sum":    {256, 512},
+		"fast_argmax": {256, 256},
+		"rope_i":      {2048, 128},
+		"rope":        {1024, 128},
+		"sum":         {128, 256},
 	}
 	for _, o := range All() {
 		w, ok := want[o.Name]

@@ -77,7 +77,16 @@ func fastOp(o *Op) *Op {
 		{Scalar, SizeT, "src_numel"}, {Scalar, SizeT, "el_to_sum_per_block"}, {Scalar, SizeT, "num_dims"},
 		{In, SizeT, "info"}, {In, T, "src"}, {Out, out, "dst"},
 	}
-	o.tune = func(q *Problem) { tuneRows(q, int(q.Arg("el_to_sum_per_block").Int), 8) }
+	o.tune = func(q *Problem) {
+		each := 2 // accesses that a thread has under way
+		switch half := q.Case.Variant.T.Size() == 2; {
+		case isArg(o):
+			each = 4 // and holds, to look for the best among them a second time
+		case half && o.Name != "fast_sum":
+			each = 4 // an element takes three instructions, so the rest should count little
+		}
+		tuneRows(q, int(q.Arg("el_to_sum_per_block").Int), each)
+	}
 	o.Cases = func(v Variant, level Level) []Case { return fastCases(o, v, level) }
 	o.Timed = func(v Variant, s Scale) []Timed {
 		return timed(s.vocabulary(), func(x extent) Case {

@@ -30,7 +30,7 @@ func ropeOp(name, summary string, scalars []Param) *Op {
 			if name != "rope_i" {
 				n = (n + 1) / 2
 			}
-			spread(q, n, 2)
+			spread(q, n, 1)
 		},
 		Name:    name,
 		Family:  "rope",

@@ -4,15 +4,14 @@ import (
 	"math"
 
 	"github.com/paritycheck/paritycheck/internal/compare"
+	"github.com/paritycheck/paritycheck/internal/gpu"
 	"github.com/paritycheck/paritycheck/internal/tensor"
 )
 
 // sumOp is the sum whose addends meet in the output by atomics.
 func sumOp() *Op {
 	o := &Op{
-		tune: func(q *Problem) { // a thread for 128 elements, of which the kernel's groups of 32 take 4096
-			spread(q, int(q.Arg("numel").Int), 128)
-		},
+		tune: tuneSum,
 		Name: "sum", Family: "reduce", Module: "reduce", Symbol: "sum_{T}",
 		Summary: "sums over any dims, by an atomic addition for each element",
 		Formula: `out[o] += x[i] for each element i whose index without the summed dims is o, in any order, of u32 modulo 2^32
@@ -41,6 +40,27 @@ atomic additions to global memory flush subnormals on NVIDIA. (numerics.md 4.1, 
 		})
 	}
 	return o
+}
+
+// tuneSum launches a block for a few runs of elements that go to one output
+// each, which there are where the last dim is summed: what a block finds out
+// about the layout serves all of them. Elsewhere, or where runs are short, it is
+// a thread for 128 elements, of which the kernel's groups of 32 take 4096.
+func tuneSum(q *Problem) {
+	n, dims, sums := int(q.Arg("numel").Int), int(q.Arg("num_dims").Int), int(q.Arg("num_sum_dims").Int)
+	info, size := q.Arg("info").Buf, q.Case.Variant.T.Size()
+	run := 1
+	if last := 2*dims + sums - 1; sums > 0 && info.Int(last+sums) == 1 {
+		run = int(info.Int(last))
+	}
+	each := access / size // accesses of a thread
+	if vectors(run, size) < 32*each {
+		spread(q, n, 128)
+		return
+	}
+	runs := each / 2 // of a block
+	q.Grid = gpu.Dim3{X: uint32((n/run + runs - 1) / runs), Y: 1, Z: 1}
+	tuneRows(q, run, each)
 }
 
 // The masks of summed dims, by their names in cases.

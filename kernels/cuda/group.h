@@ -46,11 +46,39 @@ __device__ inline A reduce_group(A v, int lanes, int present, Op op) {
   return v;
 }
 
+// The value of the lane whose number differs by the bit by, in a whole group.
+template <typename A> __device__ inline A swap_lanes(A v, int by) {
+  return __shfl_xor_sync(0xffffffffu, v, by);
+}
+
+// op, which must commute, over a whole group, in every lane. The first lane's
+// is that of reduce_group.
+template <typename A, typename Op>
+__device__ inline A reduce_whole(A v, Op op) {
+#pragma unroll
+  for (int by = group_size / 2; by > 0; by /= 2)
+    v = op(v, swap_lanes(v, by));
+  return v;
+}
+
 // What reduce_block needs of shared memory. Two reductions that follow one
 // another need slots of their own: there is no barrier after the last read.
 template <typename A> struct Slots {
   A group[group_size];
 };
+
+// op over each group of the block, in its first lane at least; in all lanes
+// where the groups are whole or there is but one.
+template <typename A, typename Op>
+__device__ inline A reduce_groups(A v, Op op) {
+  int rank = thread_rank(), threads = thread_total();
+  if (threads % group_size == 0)
+    return reduce_whole(v, op);
+  int lanes = threads - rank / group_size * group_size;
+  lanes = lanes < group_size ? lanes : group_size;
+  v = reduce_group(v, lanes, lanes, op);
+  return threads < group_size ? first_lane(v, threads) : v;
+}
 
 // op over all threads of the block, in every thread: over each group, then
 // over the groups, in order. Every thread does the second part for itself,
@@ -59,18 +87,33 @@ template <typename A> struct Slots {
 template <typename A, typename Op>
 __device__ inline A reduce_block(A v, Slots<A> &slots, Op op) {
   int rank = thread_rank(), threads = thread_total();
-  int group = rank / group_size, lane = rank % group_size;
-  int lanes = threads - group * group_size;
-  lanes = lanes < group_size ? lanes : group_size;
-  v = reduce_group(v, lanes, lanes, op);
+  v = reduce_groups(v, op);
   if (threads <= group_size)
-    return first_lane(v, threads);
-  if (lane == 0)
-    slots.group[group] = v;
+    return v;
+  if (rank % group_size == 0)
+    slots.group[rank / group_size] = v;
   __syncthreads();
   int groups = (threads + group_size - 1) / group_size;
   v = slots.group[0];
   for (int i = 1; i < groups; i++)
     v = op(v, slots.group[i]);
   return v;
+}
+
+// op over all threads of the block, in its first thread alone: with the
+// barrier the other groups are done.
+template <typename A, typename Op>
+__device__ inline A reduce_to_first(A v, Slots<A> &slots, Op op) {
+  int rank = thread_rank(), threads = thread_total();
+  v = reduce_groups(v, op);
+  if (threads <= group_size)
+    return v;
+  if (rank % group_size == 0)
+    slots.group[rank / group_size] = v;
+  __syncthreads();
+  if (rank >= group_size)
+    return v;
+  int groups = (threads + group_size - 1) / group_size;
+  v = slots.group[rank < groups ? rank : 0];
+  return reduce_group(v, groups, group_size, op);
 }

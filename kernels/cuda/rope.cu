@@ -9,8 +9,10 @@
 // (h*t*d). Sizes are below 2^32 elements.
 //
 // A thread turns as many pairs as 16 bytes hold, where the tables and the
-// heads can be cut so, and else one; then those a grid's width further.
+// heads can be cut so, and else one; then those a grid's width further. What it
+// writes leaves the tables in the L2, which every head reads.
 #include "index.h"
+#include "stream.h"
 
 // Whether p may be read as Pack<T, N>.
 template <int N, typename T> __device__ inline bool cut(const T *p) {
@@ -53,7 +55,7 @@ __device__ inline void turn_neighbours(const T *src, const T *cos, const T *sin,
     for (int k = 0; k < N; k++)
       turn(x.at[2 * k], x.at[2 * k + 1], c.at[k], s.at[k], y.at[2 * k],
            y.at[2 * k + 1]);
-    pack_at<2 * N>(dst + 2 * idx) = y;
+    store_once(&pack_at<2 * N>(dst + 2 * idx), y);
   }
 }
 
@@ -94,8 +96,8 @@ __device__ inline void turn_halves(const T *src, const T *cos, const T *sin,
 #pragma unroll
     for (int k = 0; k < N; k++)
       turn(x1.at[k], x2.at[k], c.at[k], s.at[k], y1.at[k], y2.at[k]);
-    pack_at<N>(dst + i1) = y1;
-    pack_at<N>(dst + i2) = y2;
+    store_once(&pack_at<N>(dst + i1), y1);
+    store_once(&pack_at<N>(dst + i2), y2);
   }
 }
 template <typename T, typename Table>

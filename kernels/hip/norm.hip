@@ -18,182 +18,155 @@ template <typename T> __device__ inline float as_float(T x) {
 
 __device__ inline float add(float a, float b) { return a + b; }
 
-// A gain is a factor or a summand for each column: alpha or beta, or null.
-template <typename T> struct Gain {
-  const T *of;
-  bool packed;
-  __device__ inline Gain(const T *of) : of(of), packed(of && aligned(of)) {}
+// gain is piece of alpha or beta; null is none for every column.
+template <typename T>
+__device__ inline Words<T> gain(const T *of, float none, int piece) {
+  return of ? *words_at(of, piece) : Words<T>::all(narrow<T>(none));
+}
 
-  // piece returns the elements of piece v.
-  __device__ inline Vec<T> piece(int v) const {
-    if (packed)
-      return reinterpret_cast<const Vec<T> *>(of)[v];
-    Vec<T> x;
+// RmsNorm is one row's.
+template <typename T> struct RmsNorm {
+  const T *src, *alpha;
+  T *dst;
+  int n_cols;
+  float eps;
+  Slots<float> &slots;
+
+  __device__ inline float scale(float squares) const {
+    float per = 1.0f / n_cols;
+    return rsqrtf(fused(reduce_block(squares, slots, add), per, eps));
+  }
+
+  // Of a row in registers.
+  template <typename Row> __device__ inline void operator()(const Row &row) {
+    float squares = 0;
+    row.each([&](int, int, T e) {
+      float x = as_float(e);
+      squares = fused(x, x, squares);
+    });
+    float by = scale(squares);
+    row.store(dst, [&](int k, int piece) {
+      const Words<T> &x = row.at[k];
+      Words<T> a = gain(alpha, 1, piece), y;
 #pragma unroll
-    for (int i = 0; i < Vec<T>::size; i++)
-      x.at[i] = of[v * Vec<T>::size + i];
-    return x;
+      for (int i = 0; i < y.size; i++)
+        y.put(i, narrow<T>(by * as_float(x[i]) * as_float(a[i])));
+      return y;
+    });
+  }
+
+  // Of any row.
+  __device__ inline void read_twice() {
+    int first = thread_rank(), step = thread_total();
+    float squares = 0;
+    each<2>(src, n_cols, first, step, [&](int, T e) {
+      float x = as_float(e);
+      squares = fused(x, x, squares);
+    });
+    float by = scale(squares);
+    map_row(src, dst, n_cols, first, step, [&](int col, T e) {
+      float y = by * as_float(e);
+      return narrow<T>(alpha ? y * as_float(alpha[col]) : y);
+    });
   }
 };
-
-template <int K, typename T>
-__device__ inline void rms_norm_held(const T *src, T *dst, Gain<T> alpha,
-                                     int n_cols, float eps) {
-  __shared__ Slots<float> slots;
-  int first = thread_rank(), step = thread_total();
-  Held<T, K> row(src, n_cols, first, step);
-
-  float squares = 0;
-  row.each([&](int, int, T e) {
-    float x = as_float(e);
-    squares = fused(x, x, squares);
-  });
-  squares = reduce_block(squares, slots, add);
-  float scale = rsqrtf(squares / n_cols + eps);
-
-  row.store(dst, [&](int k, int piece) {
-    Vec<T> x = row.at[k], a;
-    if (alpha.of)
-      a = alpha.piece(piece);
-#pragma unroll
-    for (int i = 0; i < Vec<T>::size; i++) {
-      float y = scale * as_float(x.at[i]);
-      x.at[i] = narrow<T>(alpha.of ? y * as_float(a.at[i]) : y);
-    }
-    return x;
-  });
-}
-
-template <typename T>
-__device__ inline void rms_norm_long(const T *src, T *dst, const T *alpha,
-                                     int n_cols, float eps) {
-  __shared__ Slots<float> slots;
-  int first = thread_rank(), step = thread_total();
-
-  float squares = 0;
-  each<2>(src, n_cols, first, step, [&](int, T e) {
-    float x = as_float(e);
-    squares = fused(x, x, squares);
-  });
-  squares = reduce_block(squares, slots, add);
-  float scale = rsqrtf(squares / n_cols + eps);
-
-  map_row(src, dst, n_cols, first, step, [&](int col, T e) {
-    float y = scale * as_float(e);
-    return narrow<T>(alpha ? y * as_float(alpha[col]) : y);
-  });
-}
 
 template <typename T>
 __device__ inline void rms_norm(const T *src, T *dst, const T *alpha,
                                 int n_cols, float eps) {
-  size_t row = static_cast<size_t>(blockIdx.x) * n_cols;
-  src += row;
-  dst += row;
-  int step = thread_total();
-  if (Held<T, 1>::fits(src, dst, n_cols, step))
-    rms_norm_held<1, T>(src, dst, alpha, n_cols, eps);
-  else if (Held<T, 2>::fits(src, dst, n_cols, step))
-    rms_norm_held<2, T>(src, dst, alpha, n_cols, eps);
-  else if (Held<T, 4>::fits(src, dst, n_cols, step))
-    rms_norm_held<4, T>(src, dst, alpha, n_cols, eps);
-  else
-    rms_norm_long(src, dst, alpha, n_cols, eps);
+  __shared__ Slots<float> slots;
+  size_t start = static_cast<size_t>(blockIdx.x) * n_cols;
+  RmsNorm<T> norm = {src + start, alpha, dst + start, n_cols, eps, slots};
+  bool packed = aligned(norm.dst) && aligned(alpha);
+  if (!packed || !hold<Use::kept>(norm.src, n_cols, thread_rank(),
+                                  thread_total(), norm))
+    norm.read_twice();
 }
 
-template <int K, typename T>
-__device__ inline void layer_norm_held(const T *src, T *dst, Gain<T> alpha,
-                                       Gain<T> beta, int n_cols, float eps) {
-  __shared__ Slots<float> sums, deviations;
-  int first = thread_rank(), step = thread_total();
-  Held<T, K> row(src, n_cols, first, step);
+// LayerNorm is one row's.
+template <typename T> struct LayerNorm {
+  const T *src, *alpha, *beta;
+  T *dst;
+  int n_cols;
+  float eps;
+  Slots<float> &sums, &deviations;
 
-  float sum = 0;
-  row.each([&](int, int, T e) { sum += as_float(e); });
-  float mean = reduce_block(sum, sums, add) / n_cols;
+  __device__ inline float mean(float sum) const {
+    float per = 1.0f / n_cols;
+    return reduce_block(sum, sums, add) * per;
+  }
+  __device__ inline float scale(float squares) const {
+    float per = 1.0f / n_cols;
+    return rsqrtf(fused(reduce_block(squares, deviations, add), per, eps));
+  }
 
-  float squares = 0;
-  row.each([&](int, int, T e) {
-    float d = as_float(e) - mean;
-    squares = fused(d, d, squares);
-  });
-  squares = reduce_block(squares, deviations, add);
-  float scale = rsqrtf(squares / n_cols + eps);
-
-  row.store(dst, [&](int k, int piece) {
-    Vec<T> x = row.at[k], a, b;
-    if (alpha.of)
-      a = alpha.piece(piece);
-    if (beta.of)
-      b = beta.piece(piece);
+  // Of a row in registers.
+  template <typename Row> __device__ inline void operator()(const Row &row) {
+    float sum = 0;
+    row.each([&](int, int, T e) { sum += as_float(e); });
+    float m = mean(sum);
+    float squares = 0;
+    row.each([&](int, int, T e) {
+      float d = as_float(e) - m;
+      squares = fused(d, d, squares);
+    });
+    float by = scale(squares);
+    row.store(dst, [&](int k, int piece) {
+      const Words<T> &x = row.at[k];
+      // -0 leaves a zero its sign.
+      Words<T> a = gain(alpha, 1, piece), b = gain(beta, -0.0f, piece), y;
 #pragma unroll
-    for (int i = 0; i < Vec<T>::size; i++) {
-      float y = (as_float(x.at[i]) - mean) * scale;
-      if (alpha.of)
-        y *= as_float(a.at[i]);
-      if (beta.of)
-        y += as_float(b.at[i]);
-      x.at[i] = narrow<T>(y);
-    }
-    return x;
-  });
-}
+      for (int i = 0; i < y.size; i++) {
+        float z = (as_float(x[i]) - m) * by;
+        y.put(i, narrow<T>(fused(z, as_float(a[i]), as_float(b[i]))));
+      }
+      return y;
+    });
+  }
 
-template <typename T>
-__device__ inline void layer_norm_long(const T *src, T *dst, const T *alpha,
-                                       const T *beta, int n_cols, float eps) {
-  __shared__ Slots<float> sums, deviations;
-  int first = thread_rank(), step = thread_total();
-
-  float sum = 0;
-  each<2>(src, n_cols, first, step, [&](int, T e) { sum += as_float(e); });
-  float mean = reduce_block(sum, sums, add) / n_cols;
-
-  float squares = 0;
-  each<2>(src, n_cols, first, step, [&](int, T e) {
-    float d = as_float(e) - mean;
-    squares = fused(d, d, squares);
-  });
-  squares = reduce_block(squares, deviations, add);
-  float scale = rsqrtf(squares / n_cols + eps);
-
-  map_row(src, dst, n_cols, first, step, [&](int col, T e) {
-    float y = (as_float(e) - mean) * scale;
-    if (alpha)
-      y *= as_float(alpha[col]);
-    if (beta)
-      y += as_float(beta[col]);
-    return narrow<T>(y);
-  });
-}
+  // Of any row: it is in the caches after the first time.
+  __device__ inline void read_thrice() {
+    int first = thread_rank(), step = thread_total();
+    float sum = 0;
+    each<2>(src, n_cols, first, step, [&](int, T e) { sum += as_float(e); });
+    float m = mean(sum);
+    float squares = 0;
+    each<2>(src, n_cols, first, step, [&](int, T e) {
+      float d = as_float(e) - m;
+      squares = fused(d, d, squares);
+    });
+    float by = scale(squares);
+    map_row(src, dst, n_cols, first, step, [&](int col, T e) {
+      float y = (as_float(e) - m) * by;
+      float a = alpha ? as_float(alpha[col]) : 1;
+      return narrow<T>(beta ? fused(y, a, as_float(beta[col])) : y * a);
+    });
+  }
+};
 
 template <typename T>
 __device__ inline void layer_norm(const T *src, T *dst, const T *alpha,
                                   const T *beta, int n_cols, float eps) {
-  size_t row = static_cast<size_t>(blockIdx.x) * n_cols;
-  src += row;
-  dst += row;
-  int step = thread_total();
-  if (Held<T, 1>::fits(src, dst, n_cols, step))
-    layer_norm_held<1, T>(src, dst, alpha, beta, n_cols, eps);
-  else if (Held<T, 2>::fits(src, dst, n_cols, step))
-    layer_norm_held<2, T>(src, dst, alpha, beta, n_cols, eps);
-  else if (Held<T, 4>::fits(src, dst, n_cols, step))
-    layer_norm_held<4, T>(src, dst, alpha, beta, n_cols, eps);
-  else
-    layer_norm_long(src, dst, alpha, beta, n_cols, eps);
+  __shared__ Slots<float> sums, deviations;
+  size_t start = static_cast<size_t>(blockIdx.x) * n_cols;
+  LayerNorm<T> norm = {src + start, alpha, beta, dst + start,
+                       n_cols,      eps,   sums, deviations};
+  bool packed = aligned(norm.dst) && aligned(alpha) && aligned(beta);
+  if (!packed || !hold<Use::kept>(norm.src, n_cols, thread_rank(),
+                                  thread_total(), norm))
+    norm.read_thrice();
 }
 
 #define NORM(T)                                                                \
-  extern "C" __global__ __launch_bounds__(1024) void rmsnorm_##T(                                      \
+  extern "C" __global__ __launch_bounds__(1024) void rmsnorm_##T(              \
       const T *src, T *dst, const T *alpha, const int n_cols,                  \
       const int block_size, const float eps) {                                 \
-    rms_norm(src, dst, alpha, n_cols, eps);                        \
+    rms_norm(src, dst, alpha, n_cols, eps);                                    \
   }                                                                            \
-  extern "C" __global__ __launch_bounds__(1024) void layernorm_##T(                                    \
+  extern "C" __global__ __launch_bounds__(1024) void layernorm_##T(            \
       const T *src, T *dst, const T *alpha, const T *beta, const int n_cols,   \
       const int block_size, const float eps) {                                 \
-    layer_norm(src, dst, alpha, beta, n_cols, eps);                \
+    layer_norm(src, dst, alpha, beta, n_cols, eps);                            \
   }
 
 FOR_FLOATS(NORM)

@@ -5,30 +5,93 @@
 #pragma once
 
 #include "index.h"
+#include "stream.h"
+
+// The unsigned integer of so many bytes.
+template <int Bytes> struct Bits;
+template <> struct Bits<1> { typedef u8 type; };
+template <> struct Bits<2> { typedef unsigned short type; };
+template <> struct Bits<4> { typedef u32 type; };
+template <> struct Bits<8> { typedef u64 type; };
+
+// 16 bytes of elements as the registers have them. A half is taken out of its
+// word where it is used; by itself it would take a register.
+template <typename T> struct alignas(16) Words {
+  static constexpr int size = 16 / sizeof(T);
+  typedef typename Bits<sizeof(T)>::type B;
+  u32 word[4];
+
+  __device__ inline T operator[](int i) const {
+    union {
+      B bits;
+      T value;
+    } x;
+    if constexpr (sizeof(T) == 8) {
+      x.bits = word[2 * i] | static_cast<u64>(word[2 * i + 1]) << 32;
+    } else {
+      constexpr int each = 4 / sizeof(T);
+      x.bits = static_cast<B>(word[i / each] >> (i % each * 8 * sizeof(T)));
+    }
+    return x.value;
+  }
+
+  // put sets element i, after those before it in its word.
+  __device__ inline void put(int i, T value) {
+    union {
+      T value;
+      B bits;
+    } x = {value};
+    if constexpr (sizeof(T) == 8) {
+      word[2 * i] = static_cast<u32>(x.bits);
+      word[2 * i + 1] = static_cast<u32>(x.bits >> 32);
+    } else {
+      constexpr int each = 4 / sizeof(T);
+      u32 in = static_cast<u32>(x.bits) << (i % each * 8 * sizeof(T));
+      word[i / each] = i % each == 0 ? in : word[i / each] | in;
+    }
+  }
+
+  static __device__ inline Words all(T value) {
+    Words x;
+#pragma unroll
+    for (int i = 0; i < size; i++)
+      x.put(i, value);
+    return x;
+  }
+};
+
+template <typename T>
+__device__ inline const Words<T> *words_at(const T *row, int piece) {
+  return reinterpret_cast<const Words<T> *>(row) + piece;
+}
 
 // each calls f(column, element) for this thread's elements, of which it has
 // U pieces under way at once.
-template <int U = 1, typename T, typename F>
+template <int U = 1, Use use = Use::again, typename T, typename F>
 __device__ inline void each(const T *row, int n, int first, int step, F f) {
+  constexpr int size = Words<T>::size;
   int col = first;
   if (aligned(row)) {
-    int vecs = n / Vec<T>::size;
+    int vecs = n / size, v = first;
+    auto take = [&](const Words<T> &x, int piece) {
+#pragma unroll
+      for (int i = 0; i < size; i++)
+        f(piece * size + i, x[i]);
+    };
 #pragma unroll 1
-    for (int v = first; v < vecs; v += U * step) {
-      Vec<T> x[U];
+    for (; U > 1 && v + (U - 1) * step < vecs; v += U * step) {
+      Words<T> x[U];
 #pragma unroll
       for (int u = 0; u < U; u++)
-        if (v + u * step < vecs)
-          x[u] = reinterpret_cast<const Vec<T> *>(row)[v + u * step];
+        x[u] = load<use>(words_at(row, v + u * step));
 #pragma unroll
       for (int u = 0; u < U; u++)
-        if (v + u * step < vecs) {
-#pragma unroll
-          for (int i = 0; i < Vec<T>::size; i++)
-            f((v + u * step) * Vec<T>::size + i, x[u].at[i]);
-        }
+        take(x[u], v + u * step);
     }
-    col += vecs * Vec<T>::size;
+#pragma unroll 1
+    for (; v < vecs; v += step)
+      take(load<use>(words_at(row, v)), v);
+    col += vecs * size;
   }
 #pragma unroll 1
   for (; col < n; col += step)
@@ -39,47 +102,42 @@ __device__ inline void each(const T *row, int n, int first, int step, F f) {
 template <typename T, typename F>
 __device__ inline void map_row(const T *row, T *out, int n, int first, int step,
                                F f) {
+  constexpr int size = Words<T>::size;
   int col = first;
   if (aligned(row) && aligned(out)) {
-    int vecs = n / Vec<T>::size;
+    int vecs = n / size;
 #pragma unroll 1
     for (int v = first; v < vecs; v += step) {
-      Vec<T> x = reinterpret_cast<const Vec<T> *>(row)[v];
+      Words<T> x = *words_at(row, v), y;
 #pragma unroll
-      for (int i = 0; i < Vec<T>::size; i++)
-        x.at[i] = f(v * Vec<T>::size + i, x.at[i]);
-      reinterpret_cast<Vec<T> *>(out)[v] = x;
+      for (int i = 0; i < size; i++)
+        y.put(i, f(v * size + i, x[i]));
+      reinterpret_cast<Words<T> *>(out)[v] = y;
     }
-    col += vecs * Vec<T>::size;
+    col += vecs * size;
   }
 #pragma unroll 1
   for (; col < n; col += step)
     out[col] = f(col, row[col]);
 }
 
-// A thread's part of a row that the block holds in registers: up to K pieces
-// of 16 bytes.
-template <typename T, int K> struct Held {
-  static constexpr int size = Vec<T>::size;
-  Vec<T> at[K];
+// A thread's part of a row that the block holds in registers: K pieces of 16
+// bytes, or up to K where the row is not whole.
+template <typename T, int K, bool whole> struct Held {
+  static constexpr int count = K, size = Words<T>::size;
+  Words<T> at[K];
   int pieces, first, step; // of the row
 
-  // Whether rows that start at row and out can be held by step threads.
-  static __device__ inline bool fits(const T *row, const T *out, int n,
-                                     int step) {
-    return aligned(row) && aligned(out) && n % size == 0 &&
-           n / size <= K * step;
+  __device__ inline bool has(int k) const {
+    return whole || first + k * step < pieces;
   }
 
-  __device__ inline Held(const T *row, int n, int first, int step)
-      : pieces(n / size), first(first), step(step) {
+  template <Use use> __device__ inline void read(const T *row) {
 #pragma unroll
     for (int k = 0; k < K; k++)
       if (has(k))
-        at[k] = reinterpret_cast<const Vec<T> *>(row)[first + k * step];
+        at[k] = load<use>(words_at(row, first + k * step));
   }
-
-  __device__ inline bool has(int k) const { return first + k * step < pieces; }
 
   // each calls f(k, i, element i of piece k).
   template <typename F> __device__ inline void each(F f) const {
@@ -88,8 +146,13 @@ template <typename T, int K> struct Held {
       if (has(k)) {
 #pragma unroll
         for (int i = 0; i < size; i++)
-          f(k, i, at[k].at[i]);
+          f(k, i, at[k][i]);
       }
+  }
+
+  // scan calls f(column, element).
+  template <typename F> __device__ inline void scan(F f) const {
+    each([&](int k, int i, T e) { f((first + k * step) * size + i, e); });
   }
 
   // store writes f(k, place of the piece in the row) for each piece k.
@@ -97,7 +160,36 @@ template <typename T, int K> struct Held {
 #pragma unroll
     for (int k = 0; k < K; k++)
       if (has(k))
-        reinterpret_cast<Vec<T> *>(out)[first + k * step] =
+        reinterpret_cast<Words<T> *>(out)[first + k * step] =
             f(k, first + k * step);
   }
 };
+
+// hold calls f, an object for rows of any Held, with the row in registers, and
+// tells whether the block could hold it so: up to four pieces a thread, all of
+// 16 bytes.
+template <Use use, int K, bool whole, typename T, typename F>
+__device__ inline void hold(const T *row, int pieces, int first, int step,
+                            F &f) {
+  Held<T, K, whole> held;
+  held.pieces = pieces;
+  held.first = first;
+  held.step = step;
+  held.template read<use>(row);
+  f(held);
+}
+template <Use use, typename T, typename F>
+__device__ inline bool hold(const T *row, int n, int first, int step, F &f) {
+  int pieces = n / Words<T>::size;
+  if (!aligned(row) || n % Words<T>::size != 0 || pieces > 4 * step)
+    return false;
+  if (pieces == step)
+    hold<use, 1, true>(row, pieces, first, step, f);
+  else if (pieces == 2 * step)
+    hold<use, 2, true>(row, pieces, first, step, f);
+  else if (pieces == 4 * step)
+    hold<use, 4, true>(row, pieces, first, step, f);
+  else
+    hold<use, 4, false>(row, pieces, first, step, f);
+  return true;
+}
