@@ -73,6 +73,9 @@ func upsampleCases(o *Op, v Variant, level Level) []Case {
 	add(size{1, 2, 18, 30, 66, 26}, "dense")
 	add(size{3, 2, 5, 7, 9, 10}, "broadcast")
 	add(size{2, 3, 4, 5, 7, 11}, "offset")
+	// Twice the size, where kernels may read half of what they write at once.
+	add(size{2, 3, 5, 16, 10, 32}, "dense")
+	add(size{1, 2, 7, 32, 13, 64}, "offset")
 	if level == Fast {
 		return cases
 	}
