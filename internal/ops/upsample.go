@@ -76,6 +76,9 @@ func upsampleCases(o *Op, v Variant, level Level) []Case {
 	// Twice the size, where kernels may read half of what they write at once.
 	add(size{2, 3, 5, 16, 10, 32}, "dense")
 	add(size{1, 2, 7, 32, 13, 64}, "offset")
+	// One image of a tensor past 2^32: what kernels do with 64 bits.
+	add(size{1, 2, 5, 6, 16, 32}, "far")
+	add(size{1, 3, 7, 5, 9, 11}, "far")
 	if level == Fast {
 		return cases
 	}
@@ -107,6 +110,8 @@ func bindUpsample(c *Case, r *Rand) *Problem {
 	case "broadcast": // one image for all
 		strides[0] = 0
 		storage = ch * wIn * hIn
+	case "far":
+		strides[0] = 1 << 33
 	case "offset":
 		offset = 7
 		storage += offset
