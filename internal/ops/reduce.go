@@ -160,7 +160,9 @@ func fastCases(o *Op, v Variant, level Level) []Case {
 	if isArg(o) {
 		picks = append(picks, pick{5, 2100, "rows", "ties"}, // past a block
 			// Rows of whole 16 bytes, which kernels may hold in registers.
-			pick{6, 512, "rows", "ties"}, pick{6, 2048, "rows", "ties"}, pick{3, 512, "rows", "close"})
+			pick{6, 512, "rows", "ties"}, pick{6, 2048, "rows", "ties"}, pick{3, 512, "rows", "close"},
+			// One, two and four pieces for each of 1024 threads.
+			pick{2, 4096, "rows", "ties"}, pick{2, 8192, "rows", "ties"}, pick{2, 16384, "rows", "ties"})
 		if v.T.IsFloat() {
 			picks = append(picks, pick{7, 512, "rows", "nan"}, pick{6, 512, "rows", "special"})
 		}
