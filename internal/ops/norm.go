@@ -132,6 +132,9 @@ func normCases(o *Op, v Variant, level Level) []Case {
 		{3, 33, 3, "zeros"},
 		{3, 65, 0, "loguniform"},
 	}
+	if v.T == tensor.F32 {
+		picks = append(picks, normPick{1, 8192, 3, "normal"}, normPick{1, 16384, 3, "normal"})
+	}
 	if o.Name == "layer_norm" {
 		picks = append(picks, normPick{5, 65, 3, "mean10"}, normPick{5, 65, 0, "mean100"})
 	}

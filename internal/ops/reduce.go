@@ -166,6 +166,10 @@ func fastCases(o *Op, v Variant, level Level) []Case {
 		if v.T.IsFloat() {
 			picks = append(picks, pick{7, 512, "rows", "nan"}, pick{6, 512, "rows", "special"})
 		}
+		if v.T == tensor.F32 {
+			// One, two and four pieces of 16 bytes for each of 1024 threads.
+			picks = append(picks, pick{3, 4096, "rows", "ties"}, pick{2, 8192, "rows", "ties"}, pick{2, 16384, "rows", "ties"})
+		}
 		if v.T == tensor.F32 || level == Thorough {
 			picks = append(picks, pick{1, 66000, "rows", "last"}) // an index of more than 16 bits
 		}
