@@ -20,7 +20,7 @@ import (
 	"strings"
 )
 
-//go:embed hip/*.hip hip/*.h hipnv/*.h cuda/*.cu cuda/*.h faults/*.hip faults/*.h
+//go:embed hip/*.hip hip/*.h hipnv/*.h cuda/*.cu cuda/*.h common/*.h faults/*.hip faults/*.h
 //go:embed prebuilt/*.hsaco.gz prebuilt/*.ptx.gz prebuilt/manifest.json
 var files embed.FS
 
@@ -34,13 +34,19 @@ const (
 	FAULT = "faults"
 )
 
-// dialects gives where a dialect's sources lie, how they end and where
-// else the headers are that they include.
-var dialects = map[string]struct{ folder, ext, headers string }{
-	HIP:   {"hip", ".hip", ""},
-	CUDA:  {"cuda", ".cu", ""},
-	HIPNV: {"hip", ".hip", ""},
-	FAULT: {"faults", ".hip", "hip"},
+// Common is the folder of the headers that are the same in HIP and CUDA.
+const Common = "common"
+
+// dialects gives how a dialect's sources end and the folders of their headers,
+// of which the first is theirs too.
+var dialects = map[string]struct {
+	ext     string
+	folders []string
+}{
+	HIP:   {".hip", []string{"hip", Common}},
+	CUDA:  {".cu", []string{"cuda", Common}},
+	HIPNV: {".hip", []string{"hip", Common}},
+	FAULT: {".hip", []string{"faults", "hip", Common}},
 }
 
 // Flags returns the compiler flags that decide a dialect's arithmetic and
@@ -149,13 +155,13 @@ func Source(dialect, family string) (src string, headers map[string]string, err 
 	if !ok {
 		return "", nil, fmt.Errorf("unknown dialect %q: must be hip, cuda, hipnv or faults", dialect)
 	}
-	name := d.folder + "/" + family + d.ext
+	name := d.folders[0] + "/" + family + d.ext
 	data, err := files.ReadFile(name)
 	if err != nil {
 		return "", nil, fmt.Errorf("no source %s: families are %s: %w", name, strings.Join(Families(), " "), err)
 	}
 	headers = map[string]string{}
-	if err := includes(headers, []string{d.folder, d.headers}, string(data)); err != nil {
+	if err := includes(headers, d.folders, string(data)); err != nil {
 		return "", nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if dialect == HIPNV {
@@ -171,11 +177,13 @@ func Source(dialect, family string) (src string, headers map[string]string, err 
 // HeaderPath is the path in kernels of a header that a dialect's source
 // includes by name.
 func HeaderPath(dialect, name string) string {
-	d := dialects[dialect]
-	if _, err := fs.Stat(files, path.Join(d.folder, name)); err != nil && d.headers != "" {
-		return path.Join(d.headers, name)
+	folders := dialects[dialect].folders
+	for _, folder := range folders {
+		if _, err := fs.Stat(files, path.Join(folder, name)); err == nil {
+			return path.Join(folder, name)
+		}
 	}
-	return path.Join(d.folder, name)
+	return path.Join(folders[0], name)
 }
 
 // Digest identifies what a dialect's compiler is given for a family: the
@@ -221,7 +229,7 @@ func includes(headers map[string]string, folders []string, src string) error {
 		var data []byte
 		err := fs.ErrNotExist
 		for _, folder := range folders {
-			if errors.Is(err, fs.ErrNotExist) && folder != "" {
+			if errors.Is(err, fs.ErrNotExist) {
 				data, err = files.ReadFile(path.Join(folder, name))
 			}
 		}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Finds the coefficients of the polynomials in kernels/{cuda,hip}/quick.h.
+"""Finds the coefficients of the polynomials in kernels/common/quick.h.
 
     scripts/coefficients.py [NAME ...]
 

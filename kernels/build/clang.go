@@ -162,7 +162,7 @@ func (c *clang) compile(j *job, src string, headers map[string]string) ([]byte, 
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	for _, folder := range []string{kernels.HIP, kernels.FAULT} {
+	for _, folder := range []string{kernels.HIP, kernels.FAULT, kernels.Common} {
 		if err := os.Mkdir(filepath.Join(dir, folder), 0o777); err != nil {
 			return nil, err
 		}
@@ -181,7 +181,7 @@ func (c *clang) compile(j *job, src string, headers map[string]string) ([]byte, 
 			"--rocm-path=" + c.rocm, "--rocm-device-lib-path=" + c.bitcode,
 			"-ffile-compilation-dir=kernels", "-ffile-prefix-map=" + dir + "=kernels"},
 		j.Flags,
-		[]string{"-iquote", kernels.HIP, j.Source, "-o", "object"})
+		[]string{"-iquote", kernels.HIP, "-iquote", kernels.Common, j.Source, "-o", "object"})
 	cmd := exec.Command(c.path, args...)
 	cmd.Dir = dir
 	var stderr bytes.Buffer

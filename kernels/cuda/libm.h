@@ -42,4 +42,19 @@ __device__ inline float quick_exp2(float x) {
   return y;
 }
 
+// log2(x) of a normal x: off by up to 2^-22 where x is near 1, else within 2 units
+// of the last place.
+__device__ inline float quick_log2(float x) {
+  float y;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// The square root of a normal x within 1 unit of the last place.
+__device__ inline float quick_sqrt(float x) {
+  float y;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 } // namespace m

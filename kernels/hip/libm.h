@@ -43,4 +43,19 @@ __device__ inline float quick_exp2(float x) {
 #endif
 }
 
+// log2(x) of a normal x: off by up to 2^-22 where x is near 1, else within 2 units
+// of the last place.
+__device__ inline float quick_log2(float x) {
+#if defined(__clang__) && !__has_builtin(__builtin_amdgcn_logf)
+  return ::log2f(x); // before clang 17
+#else
+  return __builtin_amdgcn_logf(x);
+#endif
+}
+
+// The square root of a normal x within 1 unit of the last place.
+__device__ inline float quick_sqrt(float x) {
+  return __builtin_amdgcn_sqrtf(x);
+}
+
 } // namespace m

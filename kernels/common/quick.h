@@ -1,5 +1,4 @@
-// Functions of float in fewer instructions than the library's. kernels/hip/quick.h
-// offers the same.
+// Functions of float in fewer instructions than the library's.
 //
 // normcdf and Power are for float itself, with the errors of the library's. A
 // half keeps 11 bits of a result at most, so what namespace for_half has may be
@@ -8,25 +7,6 @@
 #pragma once
 
 #include "libm.h"
-
-namespace m {
-
-// log2(x) of a normal x: off by up to 2^-22 where x is near 1, else within 2 units
-// of the last place.
-__device__ inline float quick_log2(float x) {
-  float y;
-  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-// The square root of a normal x within 1 unit of the last place.
-__device__ inline float quick_sqrt(float x) {
-  float y;
-  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-} // namespace m
 
 // Whether T has numbers below float's normal range.
 template <typename T> constexpr bool subnormals = true;

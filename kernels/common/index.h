@@ -1,5 +1,4 @@
-// How elementwise kernels walk their operands. kernels/cuda/index.h offers
-// the same.
+// How elementwise kernels walk their operands.
 #pragma once
 
 #include "types.h"

@@ -1,7 +1,6 @@
 // How the kernels that work on rows read and write them. A row is n elements
 // that lie together; thread `first` of `step` takes every step-th piece of it,
-// of 16 bytes where the row is aligned for that. kernels/cuda/row.h offers the
-// same.
+// of 16 bytes where the row is aligned for that.
 #pragma once
 
 #include "index.h"

@@ -1,5 +1,4 @@
-// Elementwise kernels of several operands, of any types. kernels/cuda/zip.h
-// offers the same.
+// Elementwise kernels of several operands, of any types.
 #pragma once
 
 #include "index.h"
