@@ -40,7 +40,7 @@ var mayImport = map[string]string{
 	"internal/bench":                    "internal/gpu",
 	"internal/runner":                   "internal/bench internal/ops internal/gpu internal/compare internal/tensor",
 	"internal/mutate":                   "internal/amdgpu/isa internal/compare internal/gpu internal/ops internal/runner",
-	"internal/bundle":                   "internal/tensor internal/ops internal/runner",
+	"internal/bundle":                   "internal/tensor internal/compare internal/ops internal/runner",
 	"internal/journal":                  "internal/runner",
 	"recordings":                        "",
 	"internal/seal":                     "",
