@@ -10,7 +10,7 @@ import (
 // largeOutput is how many bytes an output has of which steps are kept. The
 // digits of a result do not compress, and how far it is from the truth does;
 // of small ones that is not worth computing the truth for at each reading.
-const largeOutput = 8 << 10
+const largeOutput = 2 << 10
 
 // stepsFrom is how many numbers of its type each element of out is above the
 // truth, as i16; nil where that does not fit or the type has no fractions.

@@ -1,5 +1,6 @@
 // Package gpu is the seam between paritycheck and what executes kernels:
-// a driver (gpu/cuda, gpu/rocm) or the interpreter (amdgpu/sim). Each
+// a driver (gpu/cuda and gpu/rocm, by gpu/driver) or the interpreter
+// (amdgpu/sim). Each
 // implements Device; everything else sees only this package.
 package gpu
 

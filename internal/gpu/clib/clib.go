@@ -1,6 +1,6 @@
 // Package clib binds C libraries without cgo, and holds the thread that
-// their state belongs to. It is what gpu/cuda and gpu/rocm share, and the
-// only package that knows purego.
+// their state belongs to. It is what gpu/driver, gpu/cuda and gpu/rocm stand
+// on, and the only one of them that knows purego.
 package clib
 
 import (
